@@ -90,6 +90,7 @@ benchmarks: $(VENV)/dev.ok
 	$(BIN)/python -m benchmarks.report
 	$(BIN)/python -m benchmarks.gate
 	$(BIN)/python -m benchmarks.history
+	$(BIN)/python -m benchmarks.history_rates
 	$(BIN)/python -m benchmarks.scale
 
 examples: $(VENV)/dev.ok

@@ -82,7 +82,7 @@ def against_record(new: Bench, old: Bench) -> GateLimit:
         run=RecordedRun(name="record", machine=old.machine, cases=(then,)), case=then, subject=then.subjects[0]
     )
     named = replace(now, subjects=(replace(now.subjects[0], name=NEW),))
-    return recorded_limits(named, [side], new.machine, MAX_SLOWDOWN)[0]
+    return recorded_limits([named], [side], new.machine, MAX_SLOWDOWN)[0]
 
 
 def recorded(number: int) -> None:

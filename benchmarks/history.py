@@ -50,7 +50,7 @@ def outliers(rng: np.random.Generator, count: int) -> Floats:
 
 
 def drifting(rng: np.random.Generator, count: int) -> Floats:
-    """Neighbours are alike (correlation 0.3), which the test does not expect."""
+    """Neighbours are alike (correlation 0.3); `benchmarks/history_rates.py` has more of these."""
     found = normal(rng, count) * math.sqrt(1 - 0.3**2)
     for place in range(1, count):
         found[place] += 0.3 * found[place - 1]
@@ -154,7 +154,7 @@ def filled(path: Path, runs: int) -> None:
         "subjects": {
             "id": "2 * n + position",
             "attempt": "n",
-            "median_ns": "median_ns * (1 + (n * 7919 % 1000) / 25000.0)",
+            "time_ns": "time_ns * (1 + (n * 7919 % 1000) / 25000.0)",
             "blocks": "randomblob(4000)",
             "call_times": "randomblob(4000)",
         },

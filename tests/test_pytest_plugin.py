@@ -44,7 +44,7 @@ RACES = """
         assert [each.name for each in result.subjects] == ["baseline", "bytes"]
 
     def test_of_one_alone(onnxperf_race):
-        assert onnxperf_race(quick).subjects[0].median_ns > 0
+        assert onnxperf_race(quick).subjects[0].time_ns > 0
         assert onnxperf_race("MODEL", blocks=6).ok
 
     def test_of_something_broken(onnxperf_race):
@@ -209,9 +209,9 @@ def case_of(*subjects: Subject, model: str = "a.py::test_one", **fields: object)
 
 
 def test_the_table_shows_the_limit_where_there_is_one_and_counts_what_is_undecided() -> None:
-    old = Subject(name="old", status="ok", verdict="baseline", median_ns=1e6, speedup=1.0)
+    old = Subject(name="old", status="ok", verdict="baseline", time_ns=1e6, speedup=1.0)
     new = Subject(name="new", status="ok", verdict="undecided", speedup=0.98, speedup_low=0.94, speedup_high=1.02)
-    alone = Subject(name="alone", status="ok", verdict="baseline", median_ns=2e6)
+    alone = Subject(name="alone", status="ok", verdict="baseline", time_ns=2e6)
     races = [(case_of(old, new), {"new": "kept"}), (case_of(alone, model="a.py::test_two"), {})]
     shown = page_text(races_page(races, "10%"))
     assert re.search(r"limit 10%", shown)
@@ -222,7 +222,7 @@ def test_the_table_shows_the_limit_where_there_is_one_and_counts_what_is_undecid
 
 
 def test_a_race_of_several_sizes_has_a_row_for_each() -> None:
-    old = Subject(name="old", status="ok", verdict="baseline", median_ns=1e6)
+    old = Subject(name="old", status="ok", verdict="baseline", time_ns=1e6)
     races: list[tuple[Case, dict[str, str]]] = [(case_of(old, dims={"batch": size}), {}) for size in (1, 8)]
     shown = page_text(races_page(races, ""))
     assert "test_one batch=1" in shown

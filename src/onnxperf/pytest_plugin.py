@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import itertools
 import shlex
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:  # pytest loads this module wherever onnxperf is installed: what is slow to load waits for a race
+    from onnxperf.records.comparison import Comparison
     from onnxperf.records.race import Bench, Case, Subject
     from onnxperf.results.bench import BenchResult
 
@@ -25,6 +27,8 @@ _ATTRIBUTE = "onnxperf_races"
 """Of a report, which also travels from the processes of pytest-xdist: records as JSON."""
 _ENDINGS = {"differs": "has outputs that differ", "oom": "ran out of memory", "timeout": "timed out"}
 """Words of a sentence for statuses that are none."""
+_KEPT = {"passed": "kept", "failed": "exceeded", "undecided": "undecided"}
+"""How a subject keeps to the limit, by its outcome."""
 _NEW = pytest.StashKey[list[str]]()
 """Races of a test that no report has yet."""
 _ALL = pytest.StashKey[list[str]]()
@@ -169,6 +173,7 @@ def _record_of(item: pytest.Item, result: BenchResult) -> str:
 
 def _faults(result: BenchResult, limit: str | None) -> Iterator[str]:
     """What is wrong with a race, a line each."""
+    from onnxperf.analyze.judges.gate import standings_in
     from onnxperf.analyze.judges.outcome import fault_of
 
     for case in result.cases:
@@ -177,8 +182,10 @@ def _faults(result: BenchResult, limit: str | None) -> Iterator[str]:
                 yield f"{subject.name} {_ended(subject)}"
         if not case.subjects and fault_of(case):
             yield f"the race {_ENDINGS.get(case.status, case.status)}: {case.answer}"
-    for subject in [] if limit is None else result.slower_than(_part(limit)):
-        yield f"{subject.name} is slower than the baseline by more than {limit}, beyond the noise: {_times(subject)}"
+    for of_case in [] if limit is None else standings_in(result.cases, _part(limit)):
+        for name, each in of_case.items():
+            if each.outcome == "failed":
+                yield f"{name} is slower than the baseline by more than {limit}, beyond the noise: {_times(each.found)}"
 
 
 def _ended(subject: Subject) -> str:
@@ -186,14 +193,11 @@ def _ended(subject: Subject) -> str:
     return f"{words}: {subject.reason}" if subject.reason else words
 
 
-def _times(subject: Subject) -> str:
+def _times(found: Comparison) -> str:
     """The time of a subject in comparison, as a ratio with its interval."""
     from onnxperf.wording.numbers import factor
 
-    own, low, high = (
-        factor(1 / each if each else None) for each in (subject.speedup, subject.speedup_high, subject.speedup_low)
-    )
-    return f"{own} times its time (95 % interval {low} to {high})"
+    return f"{factor(found.ratio)} times its time (95 % interval {factor(found.low)} to {factor(found.high)})"
 
 
 # ---------------------------------------------------------------- all races
@@ -263,7 +267,7 @@ def _print(record: Bench, config: pytest.Config, terminalreporter: Any) -> None:
     from onnxperf.wording.numbers import count
 
     limit = config.getoption("onnxperf_compare_fail")
-    races = [(case, _kept(case, limit)) for case in record.cases]
+    races = list(zip(record.cases, _kept(record.cases, limit), strict=True))
     text = io.StringIO()
     console = PageConsole(file=text, force_terminal=terminalreporter.hasmarkup, highlight=False)
     print_page(races_page(races, limit or ""), console)
@@ -273,18 +277,17 @@ def _print(record: Bench, config: pytest.Config, terminalreporter: Any) -> None:
         terminalreporter.write_line(f"{unsure} undecided: a longer --onnxperf-time narrows the interval", yellow=True)
 
 
-def _kept(case: Case, limit: str | None) -> dict[str, str]:
-    """How the subjects of a case keep to the limit."""
-    from onnxperf.analyze.judges.gate import is_beyond, is_told
+def _kept(cases: Sequence[Case], limit: str | None) -> Iterator[dict[str, str]]:
+    """How the subjects of each case keep to the limit; the cases of a race stand together, as they were judged."""
+    from onnxperf.analyze.judges.gate import standings_in
 
-    if limit is None:
-        return {}
-    most = _part(limit)
-    compared = [each for each in case.subjects if each.status == "ok" and each.name != case.baseline]
-    return {
-        each.name: "undecided" if not is_told(each, most) else "exceeded" if is_beyond(each, most) else "kept"
-        for each in compared
-    }
+    for _, group in itertools.groupby(cases, key=lambda case: case.model):
+        of_race = list(group)
+        if limit is None:
+            yield from ({} for _ in of_race)
+        else:
+            for found in standings_in(of_race, _part(limit)):
+                yield {name: _KEPT[each.outcome] for name, each in found.items()}
 
 
 def _write(record: Bench, path: str, terminalreporter: Any) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from onnxperf.records.race import Block, Subject
+import numpy as np
+from msgspec.structs import replace
+
+from onnxperf.analyze.judges.comparison import compare
+from onnxperf.records.race import Block, Case, Measurement, Subject
 
 
 def blocks_of(
@@ -39,3 +43,32 @@ def subject(
     """A subject as a race leaves it."""
     fields = {"status": "ok", "looks": 1, "looks_planned": 1, **fields}
     return Subject(name=name, blocks=blocks_of(times_ns, calls, launches, set_ups=set_ups), **fields)
+
+
+def raced(
+    slower: Mapping[str, float], noise: float = 0.01, rounds: int = 48, launches: int = 8, seed: int = 0, **fields: Any
+) -> Case:
+    """A judged race of subjects whose times are those of the first, 100 us, times a factor; the first is 1."""
+    rng = np.random.default_rng(seed)
+    times = {name: 100e3 * factor * np.exp(rng.normal(0, noise, rounds)) for name, factor in slower.items()}
+    subjects = [subject(name, list(each), launches) for name, each in times.items()]
+    return judged(subjects, **fields)
+
+
+def judged(subjects: Sequence[Measurement], min_effect: float = 0.01, **fields: Any) -> Case:
+    """A race of these, of which the first is the baseline."""
+    baseline = subjects[0].name
+    found = compare(subjects, baseline, min_effect)
+    return Case(model="m", baseline=baseline, min_effect=min_effect, subjects=found, **fields)
+
+
+def varying(pieces: float, calls: float, noise: float = 0.002, min_effect: float = 0.01) -> Case:
+    """A race whose new model is slower by one factor in its quickest pieces, and by another in all calls."""
+    rng = np.random.default_rng(3)
+    subjects = []
+    for name, quick, whole, spread in (("baseline", 1.0, 1.0, 0.002), ("new", pieces, calls, noise)):
+        own = subject(name, list(100e3 * whole * np.exp(rng.normal(0, spread, 48))), 8)
+        quickest = 98e3 * quick * np.exp(rng.normal(0, 0.002, 48))
+        blocks = [replace(block, quickest_ns=float(each)) for block, each in zip(own.blocks, quickest, strict=True)]
+        subjects.append(replace(own, blocks=tuple(blocks)))
+    return judged(subjects, min_effect)

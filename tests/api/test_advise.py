@@ -139,7 +139,7 @@ def test_a_trial_of_two_hazards_is_one_subject_and_all_are_judged_in_one_race(
         Hazard(kind=kind, title=kind, evidence="", remedy="", goal="memory", trials=(lean,)) for kind in ("a", "b")
     ]
     monkeypatch.setattr(module, "hazards_in", lambda _facts: hazards)
-    monkeypatch.setattr(trials, "MEMORY_PROCESSES", 2)
+    monkeypatch.setattr(trials, "PROCESSES", 2)
     result = onnxperf.advise(layers, threads=1, time=TIME)
     assert [each.name for each in result.record.races[0].subjects] == ["defaults", "arena=off"]
     assert [each.hazard for each in result.record.tried] == ["a", "b"]

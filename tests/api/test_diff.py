@@ -15,13 +15,22 @@ import pytest
 
 import onnxperf
 from onnxperf.errors import BadOption
-from onnxperf.records.profile import Diff
+from onnxperf.records.diff import Diff
 from tests.api.models import make_model
 
 
 @pytest.fixture(scope="module")
 def compared() -> onnxperf.DiffResult:
-    return onnxperf.diff(make_model(2), make_model(3), repeat=8, threads=1, race=False)
+    return onnxperf.diff(make_model(2), make_model(3), repeat=15, threads=1, race=False)
+
+
+def test_both_sides_run_in_five_processes_each(compared: onnxperf.DiffResult) -> None:
+    for side in (compared.before, compared.after):
+        assert (side.record.launches, side.record.iterations, side.layout.iterations) == ((3,) * 5, 15, 15)
+        assert side.record.notes == ()
+    for row in compared.record.rows:
+        assert len(row.before_launch_us) == (0 if row.side == "+" else 5)
+        assert (row.verdict is None) == (row.side == "+")
 
 
 def test_an_inserted_layer_shifts_nothing(compared: onnxperf.DiffResult) -> None:
@@ -102,12 +111,14 @@ def test_a_diff_from_its_record_alone_shows_the_same(compared: onnxperf.DiffResu
 
 def test_ctrl_c_while_the_sides_are_profiled_keeps_what_ran() -> None:
     def stop(_done: float, text: str) -> None:
-        if text.startswith("profiling, round 3"):
+        if text.startswith("launch 3 of 5: profiling, round 2"):
             os.kill(os.getpid(), signal.SIGINT)
 
     result = onnxperf.diff(make_model(1), make_model(2), repeat=20, threads=1, race=False, progress=stop)
     assert result.interrupted
-    assert 0 < result.record.before.iterations < 20
+    assert result.record.before.launches[:2] == (4, 4)
+    assert 8 < result.record.before.iterations < 20
+    assert "cannot prove that a node changed" in result.answer
     assert "Interrupted: this is what was measured until then." in repr(result)
 
 

@@ -358,7 +358,7 @@ def test_ctrl_c_in_the_search_returns_what_was_found_until_then(
 def test_ctrl_c_in_the_race_returns_what_was_measured_until_then(
     medians: list[float], answer: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    subjects = tuple(Subject(name="", runtime="ort", status="ok", median_ns=median) for median in medians)
+    subjects = tuple(Subject(name="", runtime="ort", status="ok", time_ns=median) for median in medians)
     searching(monkeypatch, 3, interrupted=False, case=Case(model="m", subjects=subjects, interrupted=True))
     plan = onnxperf.optimize_einsum("ij,jk", [(3, 4), (4, 5)])
     assert plan.interrupted
@@ -373,7 +373,7 @@ def raced(*verdicts: Verdict, speedup: float = 2.0) -> Case:
             name="",
             runtime="ort",
             status="ok",
-            median_ns=1000.0,
+            time_ns=1000.0,
             verdict=verdict,
             speedup=1.0 if verdict == "baseline" else speedup,
         )

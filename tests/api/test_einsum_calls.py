@@ -225,8 +225,8 @@ def by_numpy(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_numpy_computes_where_the_race_of_the_plan_has_it_ahead(
     speedup: float, keywords: dict[str, Any], expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    graph = Subject(name="a graph", runtime="ort", status="ok", median_ns=1.0, verdict="baseline", speedup=1.0)
-    library = Subject(name="numpy.einsum", runtime="callable", status="ok", median_ns=1.0, speedup=speedup)
+    graph = Subject(name="a graph", runtime="ort", status="ok", time_ns=1.0, verdict="baseline", speedup=1.0)
+    library = Subject(name="numpy.einsum", runtime="callable", status="ok", time_ns=1.0, speedup=speedup)
     case = Case(model="m", baseline="a graph", subjects=(graph, library))
 
     def searched(request: Any, *_others: Any) -> store.Kept:

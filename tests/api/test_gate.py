@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import onnx
@@ -12,11 +13,15 @@ import pytest
 from onnx import parser
 
 import onnxperf
+from onnxperf.analyze.judges.gate_record import RecordedRun, RecordedSide
+from onnxperf.analyze.judges.weighing import PROCESSES
 from onnxperf.api import gate as module
 from onnxperf.api._shared import yardstick
 from onnxperf.cli.main import run
 from onnxperf.errors import BadOption, OnnxperfError
-from onnxperf.records.gate import GateControl, GateLimit, GateOutcome
+from onnxperf.records.gate import Gate, GateControl, GateLimit, GateOutcome
+from onnxperf.records.race import Case, Subject
+from onnxperf.render.kit.documents import from_json, to_json
 
 MEASURE_LAUNCHES = yardstick.measure_launches
 SHORT: dict[str, Any] = {"time": 0.5, "warmup": 0.01, "threads": 1}
@@ -44,9 +49,9 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> Any:
     def decide(ratio: float, control: bool = True) -> None:
         outcome: GateOutcome = "passed" if ratio <= 1.05 else "failed"
 
-        def limits(case: Any, max_slowdown: float) -> list[GateLimit]:
-            ends: Any = {"ratio": ratio, "ratio_low": ratio - 0.001, "ratio_high": ratio + 0.001}
-            return [GateLimit(measure="time", dims=case.dims, limit=1 + max_slowdown, outcome=outcome, **ends)]
+        def limits(cases: Any, max_slowdown: float) -> list[GateLimit]:
+            ends: Any = {"ratio": ratio, "ratio_low": ratio - 0.001, "ratio_high": ratio + 0.001, "outcome": outcome}
+            return [GateLimit(measure="time", dims=case.dims, limit=1 + max_slowdown, **ends) for case in cases]
 
         monkeypatch.setattr(module, "limits_in", limits)
         monkeypatch.setattr(
@@ -109,8 +114,19 @@ def test_memory_of_both_sides_is_measured_where_it_is_limited(models: tuple[Path
     found = onnxperf.gate(models[1], models[0], dims={"n": 2}, max_memory=10.0, max_slowdown=10.0, **SHORT)
     (limit,) = [each for each in found.record.limits if each.measure == "memory"]
     assert limit.ratio is not None
-    assert (limit.baseline or 0) > 0
-    assert (limit.new or 0) > 0
+    assert (len(limit.baseline_values), len(limit.new_values)) == (PROCESSES, PROCESSES)
+    assert (limit.baseline, limit.new) == (median(limit.baseline_values), median(limit.new_values))
+
+
+@pytest.mark.parametrize(
+    ("new_values", "known"), [((90, 95, 100, 105, 110), (90, 95, 100, 105, 110)), ((), (100,))], ids=["all", "older"]
+)
+def test_a_record_brings_the_memory_of_every_process(new_values: tuple[int, ...], known: tuple[int, ...]) -> None:
+    limit = GateLimit(measure="memory", dims={"n": 2}, new=100.0, new_values=new_values)
+    gated = Gate(model="m", baseline="b", limits=(limit,))
+    run = RecordedRun(name="gate.json", machine=None, cases=(), limits=from_json(to_json(gated), Gate).limits)
+    side = RecordedSide(run=run, case=Case(model="m"), subject=Subject(name="new", status="ok"))
+    assert module._recorded_memory([side]) == {(("n", 2),): known}
 
 
 def test_the_baseline_races_itself_beside_the_new_model(models: tuple[Path, Path]) -> None:

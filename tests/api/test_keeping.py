@@ -20,8 +20,8 @@ from onnxperf.api._shared.cells import Cell, run_cells
 from onnxperf.api._shared.requests import BenchKeywords, parse
 from onnxperf.errors import BadInput, BadOption, StoreError
 from onnxperf.measure.machine.describe import describe_machine
+from onnxperf.measure.pool import Launches
 from onnxperf.measure.race import Progress
-from onnxperf.measure.worker_group import Launch
 from onnxperf.records.base import Status
 from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.store import Store, open_store, waiting, whole_run
@@ -29,7 +29,7 @@ from tests.api.kept import check
 from tests.render import examples
 from tests.store.writing import start_run
 
-Run = Callable[[Progress, Launch | None], Case]
+Run = Callable[[Progress, Launches | None], Case]
 SETTINGS = parse({}, BenchKeywords)
 
 
@@ -57,7 +57,7 @@ def cell(key: str, status: Status = "ok", run: Run | None = None) -> Cell:
 
 
 def raising(error: BaseException) -> Run:
-    def run(_progress: Progress, _launch: Launch | None) -> NoReturn:
+    def run(_progress: Progress, _launches: Launches | None) -> NoReturn:
         raise error
 
     return run
@@ -90,7 +90,7 @@ def test_a_finished_sweep_is_one_run_with_all_of_its_cases(store: Store) -> None
 def test_a_case_is_in_the_store_before_the_next_one_begins(store: Store) -> None:
     seen: list[dict[str, Status]] = []
 
-    def look(_progress: Progress, _launch: Launch | None) -> Case:
+    def look(_progress: Progress, _launches: Launches | None) -> Case:
         seen.append(store.cases_of(store.find("last").id))
         return case_of("b")
 

@@ -141,3 +141,12 @@ def test_a_race_is_asked_for_less_where_sessions_take_long_to_be_opened(
     stage: Any, opening_s: float, time_s: float
 ) -> None:
     assert QuantizeBudget(0.0, 100.0, lambda: 60.0).race_s(stage, 2, opening_s) == pytest.approx(time_s)
+
+
+@pytest.mark.parametrize(
+    ("time_s", "opening_s", "launches"), [(120.0, 0.1, 5), (120.0, 1.5, 5), (120.0, 1.6, 1), (10.0, 0.1, 1)]
+)
+def test_both_sides_are_profiled_in_several_launches_if_there_is_time(
+    time_s: float, opening_s: float, launches: int
+) -> None:
+    assert QuantizeBudget(0.0, time_s, lambda: 0.0).launches(opening_s) == launches

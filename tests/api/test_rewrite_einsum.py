@@ -202,8 +202,8 @@ def test_where_the_equation_alone_is_undecided_the_whole_model_decides(
         plan = plan_for(request, **options)
         plain = next(each for each in candidates(request.equation, opset=17) if each.name.startswith("Einsum"))
         subjects = (
-            Subject(name="Einsum", runtime="ort", status="ok", median_ns=1.0, speedup=1.0, verdict="baseline"),
-            Subject(name="other", runtime="ort", status="ok", median_ns=1.0, speedup=1.2, verdict="undecided"),
+            Subject(name="Einsum", runtime="ort", status="ok", time_ns=1.0, speedup=1.0, verdict="baseline"),
+            Subject(name="other", runtime="ort", status="ok", time_ns=1.0, speedup=1.2, verdict="undecided"),
         )
         case = Case(model="m", baseline="Einsum", subjects=subjects)
         record = replace(plan.record, graph=plain.name, race=case, searched=True)

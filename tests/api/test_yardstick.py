@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import onnxperf
 from onnxperf.api._shared import yardstick as module
@@ -40,7 +41,7 @@ def readings(monkeypatch: pytest.MonkeyPatch, clock: list[float]) -> list[float]
 
     def launches(_limits: object, _progress: object) -> tuple[Measurement, ...]:
         measured.append(clock[0])
-        blocks = blocks_of([50e3] * 4, launches=1)
+        blocks = tuple(replace(block, quickest_ns=48e3) for block in blocks_of([50e3] * 4, launches=1))
         return tuple(Measurement(name=f"y{each}", status="ok", blocks=blocks, call_ns=(1,)) for each in range(3))
 
     monkeypatch.setattr(module, "measure_launches", launches)
@@ -84,6 +85,7 @@ def test_it_is_measured_before_and_after_a_case_with_all_its_launches(
     assert {block.launch for block in case.yardstick.blocks} == set(range(6))
     assert [block.round for block in case.yardstick.blocks] == list(range(24))
     assert case.yardstick.call_ns == ()
+    assert case.yardstick_ns == pytest.approx(48e3)
 
 
 def test_a_sweep_measures_it_twice_a_minute(clock: list[float], readings: list[float]) -> None:
@@ -111,7 +113,7 @@ def test_a_yardstick_that_fails_costs_nothing(clock: list[float], monkeypatch: p
 
     monkeypatch.setattr(module, "measure_launches", fail)
     case = case_after(clock, 10.0)
-    assert (case.status, case.yardstick) == ("ok", None)
+    assert (case.status, case.yardstick, case.yardstick_ns) == ("ok", None, None)
 
 
 def test_ctrl_c_after_the_race_keeps_what_was_raced(

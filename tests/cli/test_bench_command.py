@@ -298,24 +298,23 @@ def test_models_that_differ_are_exit_code_1_unless_they_are_meant_to(
 
 
 @pytest.mark.parametrize(
-    ("speedups", "limit", "code"),
-    [((0.90, 0.92), "5%", 1), ((0.94, 0.97), "5%", 0), ((0.99, 1.01), "5%", 0), ((0.90, 0.92), "0.2", 0)],
+    ("slower", "limit", "code"),
+    [(1.1, "5%", 1), (1.052, "5%", 0), (1.0, "5%", 0), (1.1, "0.2", 0)],
     ids=["beyond the limit", "not beyond the noise", "equal", "a larger limit"],
 )
 def test_a_subject_that_is_slower_than_accepted_is_exit_code_1(
     model: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    speedups: tuple[float, float],
+    slower: float,
     limit: str,
     code: int,
 ) -> None:
     from onnxperf.api._shared import cells
+    from tests.analyze.examples import raced
     from tests.render import examples
 
-    low, high = speedups
-    rival = examples.subject("run-c", 9000.0, "slower", speedup=(low + high) / 2, speedup_low=low, speedup_high=high)
-    record = examples.bench(examples.case(examples.subject("run", 8000.0), rival))
+    record = examples.bench(raced({"run": 1.0, "run-c": slower}))
     monkeypatch.setattr(cells, "run_cells", lambda _cells, _progress, place: record)  # what the race says is given
     assert run(["bench", str(model), "--fail-if-slower", limit, "--no-store", "--quiet"]) == code
     told = "run-c is slower than the baseline by more than 5%, beyond the noise" in capsys.readouterr().err

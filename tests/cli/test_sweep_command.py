@@ -26,8 +26,8 @@ from onnxperf.cli.commands.sweep import ResumeFlags, resuming, run_kept
 from onnxperf.cli.main import run
 from onnxperf.cli.present import KeptOutputFlags
 from onnxperf.measure.messages import READER
+from onnxperf.measure.pool import Launches
 from onnxperf.measure.race import Progress
-from onnxperf.measure.worker_group import Launch
 from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.results.bench import BenchResult
 from onnxperf.store import open_store
@@ -323,8 +323,8 @@ def test_an_interrupted_sweep_names_its_run_and_the_command_that_resumes_it(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["onnxperf", "sweep", "plan.toml"])
 
-    def measured(size: int, _progress: Progress, _launch: Launch) -> Case:
-        subject = Subject(name="ort", status="ok", median_ns=1000.0)
+    def measured(size: int, _progress: Progress, _launches: Launches) -> Case:
+        subject = Subject(name="ort", status="ok", time_ns=1000.0)
         return Case(model="m", dims={"batch": size}, subjects=(subject,), interrupted=size == 2)
 
     cells = [

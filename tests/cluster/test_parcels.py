@@ -155,7 +155,7 @@ def test_what_is_no_place_is_refused(keywords: dict[str, str], message: str) -> 
 
 
 def on_node(node: str, median_ns: float) -> Case:
-    subject = msgspec.structs.replace(examples.subject("ort", median_ns), median_ns=median_ns)
+    subject = msgspec.structs.replace(examples.subject("ort", median_ns), time_ns=median_ns)
     return msgspec.structs.replace(examples.case(subject), model=f"m @{node}", node=node, dims={"batch": 1})
 
 

@@ -117,8 +117,10 @@ class FakeWorker:
     def __init__(self, machine: FakeMachine, spec: WorkerSpec, number: int) -> None:
         self.machine = machine
         self.spec = spec
+        self.hosted = spec
+        """What it has loaded last: a process of a pool starts without a model."""
         self.number = number
-        self.ready = self.closed = False
+        self.ready = self.closed = self.lost = False
         self.loads = 0
         self.prepared: set[int] = set()
         self.cpus: tuple[int, ...] = ()
@@ -128,7 +130,13 @@ class FakeWorker:
     def home(self) -> object:
         return self.machine.homes[self.number % len(self.machine.homes)] if self.machine.homes else self
 
+    @property
+    def idle(self) -> bool:
+        return self.ready and not self.closed and not self.lost
+
     def wait_until_ready(self) -> None:
+        if self.ready:
+            return
         self.machine.clock.spend(self.machine.start_ns)
         self.machine.take("ready", self.spec.runtime)
         self.ready = True
@@ -138,7 +146,11 @@ class FakeWorker:
         assert self.ready
         assert not self.closed
         assert self.machine.awake == {self.number}
-        self.machine.take(step_of(request), self._name(request))
+        try:
+            self.machine.take(step_of(request), self._name(request))
+        except WorkerLost:
+            self.lost = True
+            raise
         self.machine.requests.append(request)
         answer = (ANSWERS | self.machine.answers)[type(request)]
         return cast("R", answer(self, request))
@@ -161,9 +173,10 @@ class FakeWorker:
         if isinstance(request, ms.ProbeStep):
             return request.step
         subject = getattr(request, "subject", None)
-        return self.spec.runtime if subject is None else self.spec.subjects[subject].name
+        return self.hosted.runtime if subject is None else self.hosted.subjects[subject].name
 
-    def load(self, _request: ms.Load) -> ms.Loaded:
+    def load(self, request: ms.Load) -> ms.Loaded:
+        self.hosted = request.spec
         self.prepared.clear()
         self.loads += 1
         load_ns = self.machine.clock.spend(self._slowly(self.machine.load_ns + self.number))
@@ -173,7 +186,7 @@ class FakeWorker:
         assert self.loads
         self.prepared.add(request.subject)
         call_ns = self.machine.first_call_factor * self._call_ns(request.subject)
-        name = self.spec.subjects[request.subject].name
+        name = self.hosted.subjects[request.subject].name
         return ms.Prepared(self.machine.clock.spend(self._slowly(call_ns)), {"prepared": name})
 
     def warm_up(self, request: ms.WarmUp) -> ms.WarmedUp:
@@ -201,7 +214,7 @@ class FakeWorker:
     def split_each(self, request: ms.SplitEach) -> ms.TimedSplit:
         """A fifth of a call is preparing, a tenth fetching; a callable has no parts."""
         self._begin(request.subject, request.warm_ns)
-        if isinstance(self.spec.subjects[request.subject], FunctionSubject):
+        if isinstance(self.hosted.subjects[request.subject], FunctionSubject):
             return ms.TimedSplit([], [], [])
         call_ns = self._call_ns(request.subject)
         times = [self.machine.clock.spend(call_ns) for _ in range(request.calls)]
@@ -221,13 +234,13 @@ class FakeWorker:
 
     def _begin(self, subject: int, warm_ns: int) -> str:
         assert subject in self.prepared
-        name = self.spec.subjects[subject].name
+        name = self.hosted.subjects[subject].name
         self.machine.places.append((name, self.cpus))
         self.machine.clock.spend(warm_ns)
         return name
 
     def _call_ns(self, subject: int) -> float:
-        return self.machine.call_ns.get(self.spec.subjects[subject].name, 1_000_000)
+        return self.machine.call_ns.get(self.hosted.subjects[subject].name, 1_000_000)
 
     def _slowly(self, duration_ns: float) -> float:
         return duration_ns if self.loads <= 1 else 10 * duration_ns

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from onnxperf.measure import plan as planning
 from onnxperf.records.options import RaceOptions
-from onnxperf.records.race import MIN_ROUNDS, MIN_UNITS
+from onnxperf.records.race import FEWEST_ROUNDS, MIN_ROUNDS, MIN_UNITS
 
 CALL_TIMES = st.floats(0, 1e12)
 SUBJECTS = st.lists(CALL_TIMES, min_size=1, max_size=12)
@@ -109,11 +109,14 @@ def test_subjects_get_the_least_rounds_by_default_unless_that_takes_over_a_minut
         assert race_s(call_ns, plan) + 1.1 * round_s > 60
 
 
-@pytest.mark.parametrize(("subjects", "needed"), [(1, 6), (2, 6), (3, 7), (4, 7), (5, 8), (7, 8), (8, 9), (30, 11)])
-def test_more_comparisons_need_more_rounds_that_agree(subjects: int, needed: int) -> None:
-    plan = plan_of([1e6] * subjects)
-    assert plan.needed == needed
-    assert subjects == 1 or 2.0 ** (1 - needed) <= 0.05 / (subjects - 1) < 2.0 ** (2 - needed) or needed == 6
+@given(SUBJECTS, COSTS, COSTS)
+def test_the_fewest_rounds_that_decide_are_the_same_for_all_races(
+    call_ns: list[float], start_ns: float, set_up_ns: float
+) -> None:
+    plan = plan_of(call_ns, start_ns, set_up_ns)
+    assert plan.needed == FEWEST_ROUNDS
+    fewest_s = FEWEST_ROUNDS * plan.round_ns / 1e9
+    assert plan.rounds >= FEWEST_ROUNDS or fewest_s > 300 * (1 - 1e-9)
 
 
 @given(st.lists(st.floats(1, 1e9), min_size=1, max_size=8), COSTS, COSTS, st.integers(6, 200))
@@ -140,7 +143,7 @@ def test_the_time_of_a_plan_includes_launches_and_set_ups(
         (0.1, None, 44),  # 0.2 s a turn with its untimed call: 9 s
         (0.5, None, 20),  # 20 s, but a verdict needs 20 rounds
         (2.0, None, 14),  # a minute is the end of patience
-        (20.0, None, 6),  # but for the fewest rounds that decide anything
+        (20.0, None, FEWEST_ROUNDS),  # but for the fewest rounds that decide anything
         (100.0, None, 1),  # unless they take over five
         ((60 / 14 - 0.0003) / 2 + 1e-9, None, 13),  # to the nanosecond
         (1.0, 20.003 + 1e-9, 10),  # 0.3 ms of messages a turn
@@ -167,7 +170,7 @@ def test_an_explicit_time_is_honoured(call_ns: list[float], time: float) -> None
 @pytest.mark.parametrize("call_ns", [1e3, 40e3])
 def test_the_shortest_race_has_single_calls_enough_for_a_p99(call_ns: float) -> None:
     plan = plan_of([call_ns])
-    assert MIN_ROUNDS // planning.SINGLES_EVERY * plan.single_calls[0] >= 662
+    assert MIN_ROUNDS * plan.single_calls[0] >= 662
 
 
 # ---------------------------------------------------------------- launches and set-ups
@@ -226,16 +229,49 @@ def test_set_ups_by_hand(set_up_s: float, time: float, rounds_each: int, units: 
         (0.1, 9.0, 42, 42),
         (0.3, 9.0, 17, 17),
         (0.3, None, 17, 17),  # 9 s unless asked otherwise
-        (1.0, 9.0, 7, 7),
+        (1.0, 9.0, 8, 8),  # shorter ones, so that there are eight
         (2.0, 9.0, 5, 5),
-        (2.2, 9.0, 3, 40),  # less than five would be left
+        (2.2, 9.0, 4, 20),  # five do not fit
+        (3.0, 9.0, 3, 24),
+        (7.0, 9.0, 2, 16),
+        (7.3, 9.0, 1, 79),  # too little would be left for rounds
         (100.0, 9.0, 1, 79),
         (1.0, 60.0, 45, 45),
+        (2.2, None, 5, 5),  # a default time may be exceeded for five
+        (13.0, None, 5, 5),
+        (15.0, None, 4, 76),  # up to a minute
+        (25.0, None, 2, 78),
+        (60.0, None, 1, 79),
     ],
 )
 def test_launches_by_hand(start_s: float, time: float | None, launches: int, units: int) -> None:
     plan = plan_of([MILLISECOND, MILLISECOND], start_s * 1e9, time=time)
     assert (len(launch_lengths(plan)), plan.looks[-1]) == (launches, units)
+
+
+@given(st.lists(st.floats(1, 1e9), min_size=1, max_size=6), st.floats(0, 1e11), st.floats(0, 1))
+def test_without_a_requested_time_there_are_five_launches_where_a_minute_has_room_for_them(
+    call_ns: list[float], start_ns: float, part: float
+) -> None:
+    plan = plan_of(call_ns, start_ns, part * start_ns)
+    launches, seconds = len(launch_lengths(plan)), plan.seconds_for(plan.rounds)
+    if (4 * start_ns + MIN_ROUNDS * plan.round_ns) / 1e9 <= 60 * (1 - 1e-9):
+        assert launches >= MIN_UNITS
+        assert plan.units_per_launch == 1
+    if plan.rounds > plan.needed:
+        assert seconds <= 60 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("start_s", "time", "blocks", "launches"),
+    [(3.0, None, 20, 5), (3.0, None, 500, 5), (13.0, None, 20, 3), (3.0, 9.0, 20, 3), (0.3, None, 500, 21)],
+)
+def test_requested_rounds_are_shared_by_five_launches_where_their_time_allows_it(
+    start_s: float, time: float | None, blocks: int, launches: int
+) -> None:
+    plan = plan_of([MILLISECOND, MILLISECOND], start_s * 1e9, time=time, blocks=blocks)
+    assert len(launch_lengths(plan)) == launches
+    assert plan.rounds == blocks
 
 
 @pytest.mark.parametrize(
@@ -270,6 +306,7 @@ def test_a_unit_is_longer_where_renewals_are_costly_or_rounds_noisy(renewal: flo
         (7.0, 2.0, 8, 50 + 8 * 12, (6, 17)),  # 0.34 s of renewal and 8 rounds of 30 ms
         (7.0, None, 8, 50 + 8 * 12, (6, 17)),
         (7.0, 4.0, 14, 50 + 14 * 9, (6, 14)),
+        (2.0, 5.0, 10, 50 + 10 * 3, (6, 8)),  # shorter, so that there are eight launches
         (0.1, 2.0, 8, 50, (5,)),
         (-1.0, 2.0, 8, 50, (5,)),
     ],

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from onnxperf.errors import WorkerLost
 from onnxperf.measure.messages import WorkerSpec
-from onnxperf.measure.profiling import most_iterations, shares, take_turns
+from onnxperf.measure.profiling import most_iterations, shares, take_launches, take_turns
 from onnxperf.records.options import Recording
 from onnxperf.records.trace import EVENT_CAP
-from tests.measure.fakes import FakeMachine, lost, raising, spec_of
+from tests.measure.fakes import FakeMachine, FakeWorker, lost, raising, spec_of
 
 PLAIN = spec_of("plain", "plain")
 TRACED = replace(spec_of("traced", "traced"), recording=Recording(trace_prefix="t"))
@@ -72,6 +72,53 @@ def test_what_was_recorded_before_ctrl_c_is_kept() -> None:
     assert end.interrupted
     assert len(end.turns[1].call_ns) == 12
     assert end.turns[1].trace is not None
+    assert machine.all_closed
+
+
+BOTH = [TRACED, replace(TRACED, runtime="other", subjects=spec_of("other", "other").subjects)]
+
+
+@pytest.mark.parametrize(
+    ("repeat", "counts"),
+    [(10, [9]), (11, [2, 2, 2, 2, 2]), (23, [4, 5, 5, 4, 4]), (None, [19, 19, 19, 19, 19])],
+)
+def test_launches_are_processes_of_their_own_and_have_the_calls_that_were_asked_for_together(
+    repeat: int | None, counts: list[int]
+) -> None:
+    machine = FakeMachine()
+    prefixes: list[str | None] = []
+
+    def launch(spec: WorkerSpec) -> FakeWorker:
+        prefixes.append(spec.recording.trace_prefix if spec.recording else None)
+        return machine.launch(spec)
+
+    ends = take_launches(BOTH, repeat, launch)
+    # all but the first call of a launch; of the first launch, that one counts, too
+    assert [[len(turns.call_ns) for turns in end.turns] for end in ends] == [[each] * 2 for each in counts]
+    assert repeat is None or sum(counts) + 1 == repeat
+    assert len(prefixes) == 2 * len(counts)
+    assert machine.most_awake == 1
+    assert machine.all_closed
+    assert len(set(prefixes)) == len(counts)
+
+
+def test_launches_begin_with_each_side_in_turn_and_turns_keep_the_order_of_specs() -> None:
+    machine = FakeMachine()
+    ends = take_launches(BOTH, 11, machine.launch)
+    starts = [machine.places[4 * number][0] for number in range(5)]
+    assert starts == ["traced", "other", "traced", "other", "traced"]
+    assert all([turns.trace for turns in end.turns] == [Path("traced.json"), Path("other.json")] for end in ends)
+
+
+@pytest.mark.parametrize(("trouble", "launches"), [(("prepare", "other", 0), 0), (("prepare", "other", 2), 2)])
+def test_ctrl_c_while_a_launch_starts_keeps_those_before(trouble: tuple[str, str, int], launches: int) -> None:
+    machine = FakeMachine(troubles={trouble: raising(KeyboardInterrupt())})
+    if launches == 0:
+        with pytest.raises(KeyboardInterrupt):
+            take_launches(BOTH, 20, machine.launch)
+        return
+    ends = take_launches(BOTH, 20, machine.launch)
+    assert [end.interrupted for end in ends] == [False] * (launches - 1) + [True]
     assert machine.all_closed
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from onnxperf.analyze.judges.comparison import measured_again, with_times_of_today
+from onnxperf.analyze.judges.gate import limits_in, standings_in
 from onnxperf.analyze.judges.gate_record import RecordedRun, recorded_limits, recorded_notes, sides_of
 from onnxperf.analyze.judges.run_comparison import compare_runs
 from onnxperf.errors import OnnxperfError
@@ -293,8 +294,10 @@ def show(record: Any, charts: bool = False) -> None:
     if isinstance(record, Bench):
         compare_runs(("one", "two"), bench(), with_times_of_today(record))
         compare_runs(("one", "two"), with_times_of_today(record), bench())
+        standings_in(record.cases, 0.05)
         baseline(RecordedRun(name="r", machine=record.machine, cases=with_times_of_today(record).cases))
     if isinstance(record, Gate):
+        limits_in(record.races, 0.05)
         cases = tuple(map(measured_again, record.races))
         baseline(RecordedRun(name="r", machine=record.machine, cases=cases, limits=record.limits, is_gate=True))
 
@@ -307,5 +310,5 @@ def baseline(run: RecordedRun) -> None:
             sides = sides_of(run, "run", "bert.onnx", subject)
         except OnnxperfError:
             continue
-        recorded_limits(new, sides, examples.machine(), 0.05)
+        recorded_limits([new], sides, examples.machine(), 0.05)
         recorded_notes((new,), sides)

@@ -80,7 +80,7 @@ def test_several_cases_say_which_row_belongs_where(two_cases: BenchResult) -> No
 def test_raw_blocks_are_one_row_each(result: BenchResult) -> None:
     df = result.blocks_df()
     fields = ["round", "position", "launch", "set_up", "calls", "start_ns", "duration_ns", "quickest_ns"]
-    fields += ["cpu_ns", "span_ns"]
+    fields += ["cpu_ns", "span_ns", "free_pieces"]
     assert list(df.columns) == ["case", "name", *fields]
     assert len(df) == 8 * 4
 

@@ -75,11 +75,6 @@ def test_without_a_race_the_table_is_empty_and_has_its_columns(linear_bytes: byt
     assert "limit_ratio" in frame.columns
 
 
-def test_a_speedup_that_is_not_the_ratio_of_the_medians_beside_it_has_a_note() -> None:
-    odd = einsums.subject("odd", "ort", 100_000.0, "faster", speedup=2.0, speedup_low=1.9, speedup_high=2.1)
-    assert "odd (6.62" in " ".join(repr(EinsumResult(einsums.plan(race=einsums.race(odd)))).split())
-
-
 def test_every_kind_of_file_can_be_saved(result: EinsumResult, linear_bytes: bytes, tmp_path: Path) -> None:
     for name in ("best.onnx", "plan.JSON", "orders.csv", "orders.svg", "page.md", "all.xlsx"):
         result.save(tmp_path / name)

@@ -87,7 +87,7 @@ def _tags(run: int, n: int) -> list[dict[str, Any]]:
 
 def _subject(row: Any, number: int, attempt: int, model: str, pace: float) -> dict[str, Any]:
     record = {**json.loads(row["record"]), "model": model}
-    times = {name: row[name] * pace for name in ("mean_ns", "median_ns") if row[name] is not None}
+    times = {name: row[name] * pace for name in ("time_ns", "mean_ns", "median_ns") if row[name] is not None}
     text = json.dumps({**record, **times}, separators=(",", ":"))
     origin = json.dumps({**json.loads(row["origin"]), "cpu": CPUS[attempt % len(CPUS)]}, separators=(",", ":"))
     return {**row, **times, "id": number, "attempt": attempt, "model": model, "record": text, "origin": origin}

@@ -9,7 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from onnxperf.errors import StoreError
-from onnxperf.records.profile import DIFF_VERSION, PROFILE_VERSION, Diff, Profile
+from onnxperf.records.diff import DIFF_VERSION, Diff
+from onnxperf.records.profile import PROFILE_VERSION, Profile
 from onnxperf.store import Store
 from onnxperf.store.documents import from_document
 from tests.render.profile import examples

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from onnxperf.records.history import StoredSubject
+from onnxperf.records.sweep import time_of
 from onnxperf.store import Store
 from tests.histories import MODEL, timed
 from tests.render import examples
@@ -41,6 +42,17 @@ def test_points_have_what_a_history_needs(store: Store) -> None:
     assert [each.status for each in found["numpy"].points] == ["failed", "failed"]
     assert found["numpy"].points[0].median_ns is None
     assert {(each.version, each.fingerprint) for each in ort.points} == {("1.31.1", "f1")}
+
+
+def test_points_have_undisturbed_times_of_the_subject_and_the_yardstick(store: Store) -> None:
+    subject = timed(5000.0)
+    case = examples.case(subject, model=MODEL, yardstick_ns=50e3)
+    store.keep(examples.bench(case, replace(case, yardstick_ns=None)), "bench")
+    (ort,) = store.histories([MODEL])
+    assert [each.time_ns for each in ort.points] == [time_of(subject)] * 2
+    assert [each.yardstick_ns for each in ort.points] == [50e3, None]
+    sql(store, "UPDATE subjects SET time_ns = NULL, yardstick_ns = NULL")  # as older versions kept them
+    assert {(each.time_ns, each.yardstick_ns) for each in store.histories([MODEL])[0].points} == {(None, None)}
 
 
 def test_machines_are_subjects_of_their_own(store: Store) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Unpack, cast
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.diff import diff_answer
-from onnxperf.analyze.trace.diff import align
+from onnxperf.analyze.judges.node_times import compared_rows
 from onnxperf.api._shared import recordings
 from onnxperf.api._shared.opening import Source
 from onnxperf.api._shared.progress import automatic, shows_progress
@@ -29,8 +29,9 @@ from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.profiling import Progress
 from onnxperf.records.base import Machine
+from onnxperf.records.diff import Diff
 from onnxperf.records.options import LONG_TIMEOUT_S, OptLevel
-from onnxperf.records.profile import Diff, Profile
+from onnxperf.records.profile import Profile
 from onnxperf.records.race import Case
 from onnxperf.results.diff import DiffResult
 from onnxperf.results.profile import ProfileResult
@@ -52,8 +53,10 @@ def diff(
 ) -> DiffResult:
     """Compare two models, traces or profiles node by node; or one model at two optimisation levels.
 
-    Where both sides can be run, they are profiled in turn, and an unprofiled race gives the verdict (not with
-    `race=False`). `opt_level` is one level for both sides or one for each.
+    If both sides can be run, they are profiled in turn in five processes each, and an unprofiled race gives the verdict
+    (not with `race=False`). `repeat` is the number of profiled inferences of each side in all processes. Fewer than 11
+    run in one process, which proves nothing about single nodes. `opt_level` is one level for both sides or one for
+    each.
     """
     levels = cast("list[OptLevel]", names_in(opt_level))
     settings = parse({**keywords, "opt_level": levels}, DiffKeywords, LONG_TIMEOUT_S, ["opt_level"])
@@ -208,7 +211,7 @@ def _result(before: ProfileResult, after: ProfileResult, race: Case | None, note
     record = Diff(
         before=before.record,
         after=after.record,
-        rows=align(before.record.nodes, after.record.nodes),
+        rows=compared_rows(before.record, after.record),
         race=race,
         command="onnxperf.diff",
         notes=(*notes, *(race.notes if race is not None else ())),

@@ -9,7 +9,7 @@ from typing import Any, Unpack, get_args
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.gate import gate_answer, notes_on
-from onnxperf.analyze.judges.gate import control_in, final_outcome, limits_in, outcome_of
+from onnxperf.analyze.judges.gate import after_controls, control_in, final_outcome, limits_in, outcome_of
 from onnxperf.analyze.judges.gate_record import RecordedRun, RecordedSide, recorded_limits, recorded_notes, sides_of
 from onnxperf.api._gate.records import record_named
 from onnxperf.api._gate.sides import GateSides
@@ -69,13 +69,14 @@ def gate(
 ) -> GateResult:
     """Decide whether a model may replace its `baseline`; Ctrl-C returns what was measured until then.
 
-    Both race each other on the same inputs, and the baseline races itself: where that control is called different, no
-    limit is decided. The new model fails if it is broken, if its outputs differ (unless `check` is False), or if it is
-    slower than `max_slowdown` (0.05 is 5 %), beyond the noise; with `count="instructions"` the same limit holds for
-    these. `max_memory` limits what a fresh process needs, `max_error` the largest difference / largest value of an
-    output, in place of the tolerances. An interval that includes the limit is undecided, which may count as "passed" or
-    "failed". `time` is the most that a race takes (20 s unless given): it ends as soon as it can tell. With several
-    sizes for a dimension, every combination has a race of its own. `baseline_env` is an environment for the baseline.
+    Both race each other on the same inputs, and the baseline races itself: if that control is called different, the
+    time of its case is undecided. The new model fails if it is broken, if its outputs differ (unless `check` is False),
+    or if it is slower than `max_slowdown` (0.05 is 5 %), beyond the noise; with `count="instructions"` the same limit
+    holds for these. `max_memory` limits what a fresh process needs, `max_error` the largest difference / largest value
+    of an output, in place of the tolerances. An interval that includes the limit is undecided, which may count as
+    "passed" or "failed". `time` is the most that a race takes (20 s unless given): it ends as soon as it can tell. With
+    several sizes for a dimension, every combination has a race of its own, and all limits are tested together (Holm).
+    `baseline_env` is an environment for the baseline.
 
     The baseline may also be a record: a .json file of a bench or a gate, or the id of a run in `store`. Then the new
     model races itself, and times are divided by those of the yardstick in their own run.
@@ -139,11 +140,12 @@ def _label_of(record: RecordedRun, chosen: Sequence[RecordedSide]) -> str:
 def _raced(sides: GateSides, limits: _Limits, draft: Gate, progress: Progress) -> GateResult:
     """Race both models, and measure what else is limited."""
     settings = sides.settings
-    race = replace(settings.race, baseline=BASELINE, max_slowdown=limits.slowdown)
+    share = 1 / max(len(settings.sizes), 1)  # a race that ends early has to convince Holm over all sizes
+    race = replace(settings.race, baseline=BASELINE, max_slowdown=limits.slowdown, alpha_share=share)
     tolerances = replace(settings.tolerances, check=settings.tolerances.check and limits.error is None)
     settings = dataclasses.replace(settings, race=race, tolerances=tolerances)
     bench = _run(sides, settings, part_of(progress, 0.0, _RACES))
-    found = [each for case in bench.cases for each in limits_in(case, limits.slowdown)]
+    found = limits_in(bench.cases, limits.slowdown)
     more, interrupted = _besides(sides, bench, limits, {}, part_of(progress, _RACES, 1.0))
     return GateResult(_concluded(draft, bench, [*found, *more], interrupted))
 
@@ -154,11 +156,11 @@ def _run(sides: GateSides, settings: Settings, progress: Progress) -> Bench:
 
 
 def _besides(
-    sides: GateSides, bench: Bench, limits: _Limits, memory: Mapping[int, int], progress: Progress
+    sides: GateSides, bench: Bench, limits: _Limits, memory: Mapping[int, Sequence[int]], progress: Progress
 ) -> tuple[list[GateLimit], bool]:
     """Errors and memory of every case whose subjects ran, and whether the user has stopped it.
 
-    `memory` is what is known of the baseline, by the number of the case.
+    `memory` has what processes of the baseline needed, by the number of the case, where it is a record.
     """
     found: list[GateLimit] = []
     try:
@@ -169,8 +171,7 @@ def _besides(
                 progress(0.0, "errors of outputs")
                 found.append(sides.error(dims, case, limits.error))
             if limits.memory is not None:
-                known = [memory[number]] if number in memory else []
-                found.append(sides.memory(dims, case, limits.memory, known, progress))
+                found.append(sides.memory(dims, case, limits.memory, memory.get(number, ()), progress))
     except KeyboardInterrupt:
         return found, True
     return found, any(case.interrupted for case in bench.cases)
@@ -188,9 +189,10 @@ def _measured(
 ) -> GateResult:
     """Race the new model with itself beside the yardstick, and compare it with what was recorded."""
     memory = _recorded_memory(chosen) if limits.memory is not None else {}
-    race = replace(sides.settings.race, baseline=NEW)
+    share = 1 / max(len(sides.settings.sizes), 1)
+    race = replace(sides.settings.race, baseline=NEW, alpha_share=share)
     bench = _run(sides, dataclasses.replace(sides.settings, race=race, yardstick=True), part_of(progress, 0.0, _RACES))
-    found = [each for case in bench.cases for each in recorded_limits(case, chosen, bench.machine, limits.slowdown)]
+    found = recorded_limits(bench.cases, chosen, bench.machine, limits.slowdown)
     places = {number: memory.get(tuple(case.dims.items())) for number, case in enumerate(bench.cases)}
     known = {number: need for number, need in places.items() if need is not None}
     more, interrupted = _besides(sides, bench, limits, known, part_of(progress, _RACES, 1.0))
@@ -198,23 +200,24 @@ def _measured(
     return GateResult(_concluded(draft, bench, [*found, *more], interrupted))
 
 
-def _recorded_memory(chosen: Sequence[RecordedSide]) -> dict[tuple[tuple[str, int], ...], int]:
-    """What the new model of a gate needed then, by its dimensions."""
+def _recorded_memory(chosen: Sequence[RecordedSide]) -> dict[tuple[tuple[str, int], ...], Sequence[int]]:
+    """What every process of the new model of a gate needed then, by its dimensions; older records have the median."""
     limits = [each for each in chosen[0].run.limits if each.measure == "memory" and each.new]
     if not limits:
         problem = f"{chosen[0].run.name} has no memory"
         raise BadOption(f"{problem}; give the model itself, or a gate with `max_memory`", option="max_memory")
-    return {tuple(each.dims.items()): int(each.new or 0) for each in limits}
+    return {tuple(each.dims.items()): each.new_values or (int(each.new or 0),) for each in limits}
 
 
 def _concluded(draft: Gate, bench: Bench, limits: list[GateLimit], interrupted: bool) -> Gate:
     controls = tuple(control_in(case) for case in bench.cases)
+    limits = after_controls(limits, controls)
     record = replace(
         draft,
         limits=tuple(limits),
         controls=controls,
         races=bench.cases,
-        outcome="undecided" if interrupted else outcome_of(limits, controls),
+        outcome="undecided" if interrupted else outcome_of(limits),
         interrupted=interrupted,
         machine=bench.machine,
         command="onnxperf.gate",

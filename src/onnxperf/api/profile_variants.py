@@ -48,7 +48,7 @@ def profile_variants(
         Side(entry, only_setup("ort", "run", settings.under(each)).session, each.label or entry.model.label)
         for each in settings.variants
     ]
-    results = profiles_in_turns(sides, machine, repeat, settings.limits, progress)
+    results = profiles_in_turns(sides, machine, repeat, settings.limits, progress, launches=1)
     record = Profiles(
         model=entry.model.label,
         fingerprint=entry.model.fingerprint,

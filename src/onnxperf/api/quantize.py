@@ -183,10 +183,11 @@ class _Work:
             self.note("layers were not compared for lack of time: increase `time`")
             return
         model, limits = self.attempts.models[way.name], self.settings.limits
+        launches, within = self.budget.launches(self.attempts.opening_s), part_of(self.progress, 0.6, 0.65)
+        if launches == 1:
+            self.note("layers were profiled in one process, which does not prove that they changed: increase `time`")
         try:
-            sides = profile_sides(
-                self.entry, self.quantizer, model, self.session, limits, part_of(self.progress, 0.6, 0.65)
-            )
+            sides = profile_sides(self.entry, self.quantizer, model, self.session, limits, within, launches)
         except BadInput as error:
             self.note(f"layers could not be compared: {error}")
             return

@@ -179,7 +179,7 @@ class RaceFlags(Flags):
     baseline: str | None = None
     """Name of the subject that the others are compared with; the first unless given."""
     time: float | None = None
-    """Seconds after the first start; 9, or as many as 20 rounds need, unless given."""
+    """Seconds after the first start; 9, or as many as five launches or 20 rounds need, unless given."""
     min_effect: str = "1%"
     """Smallest difference that matters, such as 0.5%."""
     warmup: float = 0.1

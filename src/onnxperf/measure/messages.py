@@ -216,6 +216,8 @@ class TimedBlock(Reply, frozen=True):
     """CPU time of all threads meanwhile, pauses included."""
     span_ns: int | None = None
     """Time with all pauses, where there were some."""
+    free_pieces: int | None = None
+    """Pieces in which no thread waited for a processor, where that was requested and the kernel tells."""
 
 
 class TimeBlock(Request[TimedBlock], frozen=True):
@@ -231,6 +233,8 @@ class TimeBlock(Request[TimedBlock], frozen=True):
     """Parts of the block, as equal as can be, of which the quickest is reported."""
     every_ns: int = 0
     """From the start of a call to that of the next, with a pause in between; 0 means without pauses."""
+    waits: bool = False
+    """Also ask the kernel after every piece, or call, how long threads waited for a processor."""
 
 
 class TimedEach(Reply, frozen=True):

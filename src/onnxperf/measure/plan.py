@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import random
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -13,23 +14,28 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from onnxperf.records.options import RaceOptions
-from onnxperf.records.race import ALPHA, FEWEST_ROUNDS, MIN_ROUNDS, MIN_UNITS
+from onnxperf.records.race import FEWEST_ROUNDS, MIN_ROUNDS, MIN_UNITS
 
 BLOCK_NS = 10_000_000
 WARM_NS = 3_000_000
 """Untimed calls after a thaw: caches are cold and threads asleep."""
 DEFAULT_TIME_S = 9.0
 _LONGEST_DEFAULT_TIME_S = 60.0
+"""Where no time was requested, so much for five launches, or else for 20 rounds."""
 _LONGEST_FOR_A_VERDICT_S = 300.0
 """So much for the fewest rounds that can give one, where subjects are costly and no time was requested."""
+GOOD_LAUNCHES = 8
+"""Of so many, one that is unlucky no longer counts; fewer, but at least five, have a wider interval."""
 _BLOCK_MARGIN = 1.1
 """Calls are chosen for a little more than BLOCK_NS, so that a block stays above it when the machine speeds up."""
 _OVERHEAD_NS = 300_000
 """Signals and messages around a block."""
-SINGLES_EVERY = 5
-"""Rounds between blocks of single calls, so that these see the same conditions as the others."""
-_SINGLE_CALLS = 250
-"""Single calls at a time: after the 20 rounds of the shortest race there are enough of them for a p99."""
+PARTS_EVERY = 5
+"""Rounds between calls whose parts are timed."""
+_SINGLE_CALLS = 50
+"""Single calls behind each block: after the 20 rounds of the shortest race there are enough of them for a p99."""
+_PART_CALLS = 250
+"""Calls whose parts are timed, at most."""
 _PIECES = 20
 """Of half a millisecond: between what another guest of the host disturbs, some are left alone."""
 _EACH_NS = 100_000
@@ -52,14 +58,16 @@ _USUAL_NOISE = 2.0
 _LEAST_NOISE, _MOST_NOISE = 1.0, 5.0
 """A pilot of few units is not believed beyond these."""
 _RENEWAL_SHARE = 0.5
-"""What starting workers or opening sessions anew may take at most, compared with the measuring time."""
+"""What launches beyond the fifth may take at most, compared with the measuring time, where rounds were requested."""
+_MOST_RENEWAL_SHARE = 0.8
+"""What fewer than five launches may take at most: each shows more than all the rounds that it costs."""
 
 
 class Costs(Struct, frozen=True):
     """What the start of a race has shown."""
 
     start_ns: float
-    """Starting all workers until they are warm."""
+    """Starting all workers anew until they are warm; from a pool of processes, loading everything into others."""
     set_up_ns: float
     """Opening and binding all sessions in workers that run."""
     call_ns: tuple[float, ...]
@@ -85,7 +93,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     calls: tuple[int, ...]
     """Calls per block of each subject."""
     single_calls: tuple[int, ...]
-    """Single calls of each subject, every SINGLES_EVERY rounds; 0 where all calls in blocks are timed one by one."""
+    """Single calls of each subject, behind each of its blocks; 0 where all calls in blocks are timed one by one."""
     pieces: int
     """Pieces of each block, of which the quickest is least disturbed; alike for all subjects, or one would gain."""
     split_calls: tuple[int, ...]
@@ -112,10 +120,10 @@ def make_plan(costs: Costs, options: RaceOptions) -> Plan:
     calls = tuple(options.calls or calls_per_block(each, every_ns) for each in call_ns)
     single_calls = tuple(0 if every_ns or each >= _EACH_NS else _SINGLE_CALLS for each in call_ns)
     split_calls = tuple(_split_calls(each) if options.split else 0 for each in call_ns)
-    now_and_then_ns = sum(map(_turn_ns, call_ns, single_calls)) + sum(map(_turn_ns, call_ns, split_calls))
-    round_ns = sum(map(_turn_ns, call_ns, calls, repeat(every_ns))) + now_and_then_ns / SINGLES_EVERY
-    needed = _rounds_needed(len(call_ns) - 1)
-    units = _launches(costs, round_ns, budget_ns, options) or _set_ups(costs, round_ns, budget_ns, needed, options)
+    singles_ns = sum(map(operator.mul, call_ns, single_calls))
+    parts_ns = sum(map(_turn_ns, call_ns, split_calls)) / PARTS_EVERY
+    round_ns = sum(map(_turn_ns, call_ns, calls, repeat(every_ns))) + singles_ns + parts_ns
+    units = next(filter(None, (make(costs, round_ns, budget_ns, options) for make in _WAYS)))
     return Plan(
         rounds=units.rounds,
         rounds_per_unit=units.rounds_each,
@@ -127,7 +135,7 @@ def make_plan(costs: Costs, options: RaceOptions) -> Plan:
         split_calls=split_calls,
         round_ns=round_ns,
         renewal_ns=units.renewal_ns,
-        needed=needed,
+        needed=FEWEST_ROUNDS,
         is_fixed=bool(options.blocks),
     )
 
@@ -147,43 +155,94 @@ class _Units(NamedTuple):
 
 
 def _launches(costs: Costs, round_ns: float, budget_ns: float, options: RaceOptions) -> _Units | None:
-    """As many launches as the time allows; None where that is too few."""
-    blocks, start_ns = options.blocks, costs.start_ns
-    time_of_rounds_ns = budget_ns - (MIN_UNITS - 1) * start_ns
-    longest = blocks // MIN_UNITS if blocks else int(time_of_rounds_ns / (MIN_UNITS * round_ns))
-    if longest < _SHORTEST_UNIT:
-        return None
-    rounds_each = min(rounds_between(start_ns, round_ns, _USUAL_NOISE), longest)
-    if not blocks:
-        number = units_within(budget_ns + start_ns, start_ns, round_ns, rounds_each)
-        return _Units(number * rounds_each, rounds_each, 1, start_ns)
-    units = _Units(blocks, rounds_each, 1, start_ns)
-    is_affordable = (units.total - 1) * start_ns <= _RENEWAL_SHARE * max(budget_ns, blocks * round_ns)
-    return units if is_affordable else None
+    """As many launches as the time allows, but five at least; None where these do not fit."""
+    start_ns = costs.start_ns
+    usual = rounds_between(start_ns, round_ns, _USUAL_NOISE)
+    if options.blocks:
+        units = _Units(options.blocks, min(usual, options.blocks // MIN_UNITS), 1, start_ns)
+        fits = units.rounds_each >= _SHORTEST_UNIT
+        return units if fits and units.total <= _affordable_launches(costs, round_ns, budget_ns, options) else None
+    for least in (GOOD_LAUNCHES, MIN_UNITS):
+        if longest := _longest_unit(least, budget_ns - (least - 1) * start_ns, round_ns):
+            rounds_each = min(usual, longest)
+            number = max(least, units_within(budget_ns + start_ns, start_ns, round_ns, rounds_each))
+            return _Units(number * rounds_each, rounds_each, 1, start_ns)
+    longest = _longest_unit(MIN_UNITS, _longest_ns(budget_ns, options) - (MIN_UNITS - 1) * start_ns, round_ns)
+    rounds_each = min(usual, longest)
+    return _Units(MIN_UNITS * rounds_each, rounds_each, 1, start_ns) if longest else None
 
 
-def _set_ups(costs: Costs, round_ns: float, budget_ns: float, needed: int, options: RaceOptions) -> _Units:
-    """Few launches, or one, with sessions opened anew in between; with very costly calls not even that."""
+def _few_launches(costs: Costs, round_ns: float, budget_ns: float, options: RaceOptions) -> _Units | None:
+    """Less than five launches, but two at least, with sessions opened anew in between; None where these do not fit."""
+    usual = rounds_between(costs.set_up_ns, round_ns, _USUAL_NOISE)
+    for launches in () if options.blocks else range(MIN_UNITS - 1, 1, -1):
+        starts_ns, longest_ns = (launches - 1) * costs.start_ns, _longest_ns(budget_ns, options)
+        time_ns = min(longest_ns, budget_ns + starts_ns)  # where none was requested, starts come on top of it
+        each_ns = (time_ns - starts_ns) / launches
+        least = math.ceil(MIN_UNITS / launches)
+        longest = _longest_unit(least, each_ns - (least - 1) * costs.set_up_ns, round_ns)
+        if longest and starts_ns <= _MOST_RENEWAL_SHARE * longest_ns:
+            rounds_each = min(usual, longest)
+            units = max(least, units_within(each_ns + costs.set_up_ns, costs.set_up_ns, round_ns, rounds_each))
+            return _in_launches(launches * units * rounds_each, rounds_each, units, costs)
+    return None
+
+
+def _set_ups(costs: Costs, round_ns: float, budget_ns: float, options: RaceOptions) -> _Units:
+    """Sessions opened anew in one launch; with very costly calls not even that. Requested rounds may have several."""
+    launches = _affordable_launches(costs, round_ns, budget_ns, options) if options.blocks else 1
 
     def units_of(rounds: int) -> _Units:
         rounds_each = rounds_between(costs.set_up_ns, round_ns, _USUAL_NOISE)
         rounds_each = max(_SHORTEST_UNIT, min(rounds_each, math.ceil(rounds / MIN_UNITS)))
         count = math.ceil(rounds / rounds_each)
-        affordable = 1 + int(_RENEWAL_SHARE * budget_ns / max(costs.start_ns, 1.0))
-        launches = min(count, affordable) if rounds >= MIN_ROUNDS else 1
-        per_launch = math.ceil(count / launches)
-        renewals_ns = (launches - 1) * costs.start_ns + (count - launches) * costs.set_up_ns
-        return _Units(rounds, rounds_each, per_launch, renewals_ns / max(count - 1, 1))
+        return _in_launches(rounds, rounds_each, math.ceil(count / launches) if rounds >= MIN_ROUNDS else count, costs)
 
     def within(time_ns: float) -> int:
         numbers = range(1, int(time_ns / round_ns) + 1)
         return bisect_right(numbers, time_ns, key=lambda rounds: units_of(rounds).taking_ns(round_ns))
 
-    units = units_of(options.blocks or _affordable_rounds(within, budget_ns, needed, options))
+    units = units_of(options.blocks or _affordable_rounds(within, budget_ns, options))
     if options.blocks or units.total >= MIN_UNITS:
         return units
     more = max(int((budget_ns - units.taking_ns(round_ns)) / (units.total * round_ns)), 0)  # too little for a unit
     return units._replace(rounds=units.rounds + units.total * more, rounds_each=units.rounds_each + more)
+
+
+_WAYS: tuple[Callable[[Costs, float, float, RaceOptions], _Units | None], ...] = (_launches, _few_launches, _set_ups)
+"""The first that fits is best."""
+
+
+def _in_launches(rounds: int, rounds_each: int, per_launch: int, costs: Costs) -> _Units:
+    count = math.ceil(rounds / rounds_each)
+    launches = math.ceil(count / per_launch)
+    renewals_ns = (launches - 1) * costs.start_ns + (count - launches) * costs.set_up_ns
+    return _Units(rounds, rounds_each, per_launch, renewals_ns / max(count - 1, 1))
+
+
+def has_room_for_launches(subjects: int, options: RaceOptions) -> bool:
+    """Whether a race may have more than one launch, however short its calls are."""
+    turn_ns = WARM_NS + (0 if options.calls else BLOCK_NS)
+    rounds = (options.time or DEFAULT_TIME_S) * 1e9 / (subjects * turn_ns)
+    return (options.blocks or rounds) >= MIN_ROUNDS
+
+
+def _longest_unit(units: int, time_ns: float, round_ns: float) -> int:
+    """Rounds of each of so many units that share a time; 0 where these are too few."""
+    rounds = int(time_ns / (units * round_ns))
+    return rounds if rounds >= _SHORTEST_UNIT else 0
+
+
+def _longest_ns(budget_ns: float, options: RaceOptions) -> float:
+    """What a race may take: a requested time is kept to."""
+    return budget_ns if options.time is not None else max(budget_ns, _LONGEST_DEFAULT_TIME_S * 1e9)
+
+
+def _affordable_launches(costs: Costs, round_ns: float, budget_ns: float, options: RaceOptions) -> int:
+    """How many launches requested rounds may be divided between."""
+    start_ns = max(costs.start_ns, 1.0)
+    few = min(1 + int(_MOST_RENEWAL_SHARE * _longest_ns(budget_ns, options) / start_ns), MIN_UNITS)
+    return max(few, 1 + int(_RENEWAL_SHARE * max(budget_ns, (options.blocks or 0) * round_ns) / start_ns))
 
 
 def rounds_between(renewal_ns: float, round_ns: float, noise: float) -> int:
@@ -203,6 +262,8 @@ def units_within(time_ns: float, renewal_ns: float, round_ns: float, rounds_each
 def revised(plan: Plan, left_ns: float, renewal_ns: float, round_ns: float, noise: float | None) -> Plan:
     """The plan for the rest of a race, from what its pilot units have shown."""
     rounds_each = rounds_between(renewal_ns, round_ns, _USUAL_NOISE if noise is None else noise)
+    missing = GOOD_LAUNCHES - PILOT_UNITS
+    rounds_each = min(rounds_each, _longest_unit(missing, left_ns - missing * renewal_ns, round_ns) or rounds_each)
     more = units_within(left_ns, renewal_ns, round_ns, rounds_each)
     return replace(
         plan,
@@ -215,20 +276,15 @@ def revised(plan: Plan, left_ns: float, renewal_ns: float, round_ns: float, nois
 
 
 def _split_calls(call_ns: float) -> int:
-    return max(_FEWEST_SPLIT_CALLS, min(_SINGLE_CALLS, int(BLOCK_NS / max(call_ns, 1.0))))
+    return max(_FEWEST_SPLIT_CALLS, min(_PART_CALLS, int(BLOCK_NS / max(call_ns, 1.0))))
 
 
-def _rounds_needed(rivals: int) -> int:
-    """Rounds that must agree before it is no accident, with so many comparisons at once."""
-    return max(FEWEST_ROUNDS, math.ceil(1 + math.log2(max(rivals, 1) / ALPHA)))
-
-
-def _affordable_rounds(within: Callable[[float], int], budget_ns: float, needed: int, options: RaceOptions) -> int:
+def _affordable_rounds(within: Callable[[float], int], budget_ns: float, options: RaceOptions) -> int:
     """As many as fit into the time; without a requested one, a verdict may take longer."""
     rounds = within(budget_ns)
     if options.time is None:
         rounds = max(rounds, min(MIN_ROUNDS, within(_LONGEST_DEFAULT_TIME_S * 1e9)))
-        rounds = max(rounds, min(needed, within(_LONGEST_FOR_A_VERDICT_S * 1e9)))
+        rounds = max(rounds, min(FEWEST_ROUNDS, within(_LONGEST_FOR_A_VERDICT_S * 1e9)))
     return max(rounds, 1)
 
 

@@ -2,77 +2,192 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 
 from onnxperf.errors import OnnxperfError
 from onnxperf.measure.messages import Load, R, Request, WorkerSpec
+from onnxperf.measure.plan import GOOD_LAUNCHES, has_room_for_launches
 from onnxperf.measure.process import ProcessWorker
+from onnxperf.measure.worker.timing import Clock, monotonic_ns
+from onnxperf.measure.worker_group import Launch
+from onnxperf.records.options import RaceOptions
+from onnxperf.records.race import MIN_UNITS
 
-PROCESSES = 3
-"""Of each kind: where its memory lies makes a process faster or slower, so no single one may decide all cases."""
+Launches = Callable[[Sequence[WorkerSpec], RaceOptions], Launch]
+"""How the workers of a race are launched, for each race."""
+
+_IDLE_BYTES = 100 << 20
+"""What a process holds without a model: 57 MB were measured, also after a model of 400 MB."""
+_SLOW_START_S = 1.0
+"""Where a process takes longer to start, there are no more than are needed."""
 
 _Kind = tuple[str, int, str | None]
 """Runtime, threads and interpreter: all are settled when a process starts."""
 
 
 class Pool:
-    """Processes of several kinds; use as a context manager, so that none outlives it."""
+    """Processes of several kinds; use as a context manager, so that none outlives it.
 
-    def __init__(self, start: Callable[[WorkerSpec], ProcessWorker]) -> None:
+    Where its memory lies makes a process faster or slower, so no few of them may decide all cases. Each race takes the
+    same number of each kind in turn, five at least and eight where memory and time allow: all of its subjects come
+    through all of them, and whatever its length, launches are independent of each other.
+    """
+
+    def __init__(
+        self,
+        start: Callable[[WorkerSpec], ProcessWorker],
+        memory_bytes: Callable[[], int],
+        clock: Clock = monotonic_ns,
+    ) -> None:
         self._start = start
-        self._idle: dict[_Kind, deque[ProcessWorker]] = defaultdict(deque)
-        self._started: dict[_Kind, int] = defaultdict(int)
+        self._memory_bytes = memory_bytes
+        self._clock = clock
+        self._crews: dict[_Kind, _Crew] = defaultdict(_Crew)
+        self._starts_slowly = False
 
     def __enter__(self) -> Pool:
         """Nothing runs before the first launch."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """End all idle processes; busy ones belong to their race."""
-        for workers in self._idle.values():
-            for worker in workers:
-                worker.close()
-        self._idle.clear()
+        """End all processes."""
+        for crew in self._crews.values():
+            for place in list(crew.places):
+                crew.close(place)
+
+    def launches(self, specs: Sequence[WorkerSpec], options: RaceOptions) -> Launch:
+        """How the workers of a race are launched: in processes of this pool, unless a callable takes part.
+
+        A callable of the user may leave anything behind in its process, and has a new one for every launch. Those of
+        the others start beside it and cost no time, so they are new as well.
+        """
+        if any(spec.runtime == "callable" for spec in specs):
+            return self._start
+        return _Turns(self, tuple(specs), options).launch
+
+    def prepare(self, specs: Sequence[WorkerSpec], options: RaceOptions) -> int:
+        """Start what a race lacks, side by side, before it begins; returns how many of each kind take turns in it."""
+        kinds = Counter(map(_kind, specs))
+        room_bytes = self._memory_bytes() - sum(spec.memory_bytes for spec in specs)
+        loaded = max(kinds.values())  # so many at once
+        if not has_room_for_launches(sum(len(spec.subjects) for spec in specs), options):
+            return loaded
+        added = {number: self._added_bytes(kinds, number) for number in range(loaded, GOOD_LAUNCHES + 1)}
+        most = max((number for number, each in added.items() if each <= max(room_bytes, 0)), default=loaded)
+        number = max(loaded, min(most, MIN_UNITS))
+        self._fill(kinds, number)
+        if most > number and not self._starts_slowly:
+            number = most
+            self._fill(kinds, number)
+        return number
+
+    def take(self, spec: WorkerSpec, number: int) -> PooledWorker:
+        """The next of so many processes for a spec."""
+        kind = _kind(spec)
+        crew = self._crews[kind]
+        place = crew.next_place(number)
+        if place not in crew.places:
+            crew.places[place] = self._start(_without_model(kind))
+        crew.busy.add(place)
+        return PooledWorker(spec, crew.places[place], partial(crew.take_back, place))
+
+    def _added_bytes(self, kinds: Counter[_Kind], number: int) -> int:
+        """What idle processes would hold besides those that run already, and those that the race loads."""
+        return (
+            sum(max(number - max(len(self._crews[kind].places), used), 0) for kind, used in kinds.items()) * _IDLE_BYTES
+        )
+
+    def _fill(self, kinds: Counter[_Kind], number: int) -> None:
+        """Start the missing ones of each kind; the race shows why one fails, when it starts it again."""
+        begin, new = self._clock(), []
+        for kind in kinds:
+            crew = self._crews[kind]
+            for place in range(number):
+                if place not in crew.places:
+                    crew.places[place] = self._start(_without_model(kind))
+                    new.append((crew, place))
+        failed: list[_Crew] = []
+        for crew, place in new:
+            if crew in failed or not _is_ready(crew.places[place]):
+                failed.append(crew)
+                crew.close(place)
+        if new and (self._clock() - begin) / len(new) > _SLOW_START_S * 1e9:
+            self._starts_slowly = True
+
+
+@dataclass(eq=False)
+class _Crew:
+    """Processes of one kind, each in a place of its own."""
+
+    places: dict[int, ProcessWorker] = field(default_factory=dict)
+    busy: set[int] = field(default_factory=set)
+    turn: int = -1
+
+    def next_place(self, number: int) -> int:
+        """Subjects that start together sit side by side, one place further than the last time: all come everywhere."""
+        if not self.busy:
+            self.turn += 1
+        nearest = [(self.turn + len(self.busy) + step) % number for step in range(number)]
+        return next((place for place in nearest if place not in self.busy), number)
+
+    def take_back(self, place: int) -> None:
+        """Keep a process for the next launch, without what it has loaded; one that cannot be used again is closed."""
+        self.busy.discard(place)
+        if not _is_unloaded(self.places[place]):
+            self.close(place)
+
+    def close(self, place: int) -> None:
+        """End a process."""
+        self.places.pop(place).close()
+
+
+@dataclass(eq=False)
+class _Turns:
+    """One race: as many processes of each kind, so that those of its subjects change together."""
+
+    pool: Pool
+    specs: tuple[WorkerSpec, ...]
+    options: RaceOptions
+    number: int = 0
 
     def launch(self, spec: WorkerSpec) -> PooledWorker:
-        """A process for a spec: a new one while there are few, else the one that has been idle longest."""
-        kind = _kind(spec)
-        idle = self._idle[kind]
-        if spec.runtime != "callable" and idle and self._started[kind] >= PROCESSES:
-            return PooledWorker(spec, idle.popleft(), self)
-        self._started[kind] += 1
-        return PooledWorker(spec, self._start(spec), self)
-
-    def take_back(self, process: ProcessWorker) -> None:
-        """Keep a process for the next race, without what it has loaded; one that cannot be used again is closed."""
-        kind = _kind(process.spec)
-        # A callable of the user may have left anything behind in its process.
-        if process.spec.runtime != "callable" and _unloaded(process):
-            self._idle[kind].append(process)
-        else:
-            process.close()
-            self._started[kind] -= 1
+        """A worker in the next process of its kind."""
+        self.number = self.number or self.pool.prepare(self.specs, self.options)
+        return self.pool.take(spec, self.number)
 
 
 def _kind(spec: WorkerSpec) -> _Kind:
     return spec.runtime, spec.threads, spec.python
 
 
-def _unloaded(process: ProcessWorker) -> bool:
-    """Whether a process could drop what it has loaded, and is frozen now."""
-    if not process.idle:
-        return False
-    runtime, threads, python = _kind(process.spec)
-    nothing = WorkerSpec(subjects=(), threads=threads, feeds={}, runtime=runtime, python=python)
+def _without_model(kind: _Kind) -> WorkerSpec:
+    runtime, threads, python = kind
+    return WorkerSpec(subjects=(), threads=threads, feeds={}, runtime=runtime, python=python)
+
+
+def _is_ready(process: ProcessWorker) -> bool:
+    """Whether a process has started, and is frozen now."""
     try:
-        process.thaw()
-        process.ask(Load(nothing))
+        process.wait_until_ready()
         process.freeze()
     except (OnnxperfError, OSError):
         return False
-    process.spec = nothing  # an idle process keeps no inputs in memory here either
+    return True
+
+
+def _is_unloaded(process: ProcessWorker) -> bool:
+    """Whether a process could drop what it has loaded, and is frozen now."""
+    if not process.idle:
+        return False
+    try:
+        process.thaw()
+        process.ask(Load(process.spec))  # without a model, as it was started
+        process.freeze()
+    except (OnnxperfError, OSError):
+        return False
     return True
 
 
@@ -82,7 +197,7 @@ class PooledWorker:
 
     spec: WorkerSpec
     process: ProcessWorker
-    pool: Pool
+    give_back: Callable[[], None]
     cpus: tuple[int, ...] = ()
 
     @property
@@ -108,4 +223,4 @@ class PooledWorker:
 
     def close(self) -> None:
         """Give the process back."""
-        self.pool.take_back(self.process)
+        self.give_back()

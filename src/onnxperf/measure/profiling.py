@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from onnxperf.measure.messages import EndRecording, Load, Prepare, TimeEach, WarmUp, WorkerSpec
 from onnxperf.measure.plan import WARM_NS, processors_of
 from onnxperf.measure.process import Worker, move_to
 from onnxperf.records.base import Scalar
+from onnxperf.records.options import Recording
+from onnxperf.records.profile import COMPARED_ITERATIONS, COMPARED_LAUNCHES
 from onnxperf.records.trace import EVENT_CAP
 
 ROUNDS = 10
-"""Turns that each session gets at most."""
+"""Turns that each session gets at most, in all launches together."""
 _DEFAULT_NS = 1_000_000_000
 """Time of the inferences in a trace, unless their number is given."""
 _DEFAULT_REPEATS = range(5, 101)
+_FEWEST = 3
+"""Inferences in a launch: the first one, and two that count."""
 _WARMUP_NS = 50_000_000
 
 Progress = Callable[[float, str], None]
@@ -55,8 +61,12 @@ def take_turns(
     cpus: Sequence[int] = (),
     progress: Progress = lambda _done, _text: None,
     most: int | None = None,
+    launches: int = 1,
 ) -> TurnsEnd:
-    """Call every session `repeat` times, a few calls at a turn; all but the one at its turn are frozen."""
+    """Call every session `repeat` times, a few calls at a turn; all but the one at its turn are frozen.
+
+    Unless `repeat` is given, this takes about a second; where it is one of several `launches`, a part of that.
+    """
     with ExitStack() as stack:
         workers = [stack.enter_context(closing(launch(spec))) for spec in specs]
         progress(0.0, "starting workers")
@@ -71,7 +81,9 @@ def take_turns(
             first_ns.append(worker.ask(Prepare(0)).first_call_ns)
             guess_ns.append(first_ns[-1] if spec.recording else worker.ask(WarmUp(0, _WARMUP_NS)).call_ns)
             worker.freeze()
-        times, interrupted = _rounds(specs, workers, _repeat(repeat, min(guess_ns), most), cpus, progress)
+        calls = _repeat(repeat, min(guess_ns), most, launches) - 1
+        counts = shares(calls, min(max(2, ROUNDS // launches), calls))
+        times, interrupted = _rounds(specs, workers, counts, cpus, progress)
         turns = []
         for index, (spec, worker) in enumerate(zip(specs, workers, strict=True)):
             worker.thaw()
@@ -89,13 +101,60 @@ def take_turns(
         return TurnsEnd(turns=tuple(turns), interrupted=interrupted)
 
 
+def take_launches(
+    specs: Sequence[WorkerSpec],
+    repeat: int | None,
+    launch: Callable[[WorkerSpec], Worker],
+    cpus: Sequence[int] = (),
+    progress: Progress = lambda _done, _text: None,
+    most: int | None = None,
+    launches: int = COMPARED_LAUNCHES,
+) -> tuple[TurnsEnd, ...]:
+    """Let sessions take turns, `launches` times in fresh processes.
+
+    `repeat` is the number of calls of each session that count in all launches; where these are too few, there is one.
+    """
+    number = launches if repeat is None or repeat >= COMPARED_ITERATIONS else 1
+    calls = [None] * number if repeat is None else shares(repeat, number)
+    ends: list[TurnsEnd] = []
+    for index, counted in enumerate(calls):
+        report = partial(_report_launch, progress, index, number) if number > 1 else progress
+        wanted = counted if counted is None or index == 0 else counted + 1  # its first call is not counted
+        order = slice(None, None, -1 if index % 2 else 1)  # who starts first may have an advantage
+        mine = [_recorded_apart(spec, index) for spec in specs][order]
+        try:
+            end = take_turns(mine, wanted, launch, cpus, report, most, number)
+        except KeyboardInterrupt:
+            if not ends:
+                raise
+            return (*ends[:-1], replace(ends[-1], interrupted=True))
+        ends.append(replace(end, turns=end.turns[order]))
+        if end.interrupted:
+            break
+    return tuple(ends)
+
+
+def _recorded_apart(spec: WorkerSpec, index: int) -> WorkerSpec:
+    """A launch has traces of its own; the executed graph is that of the first."""
+    if spec.recording is None or index == 0:
+        return spec
+    return replace(spec, recording=Recording(trace_prefix=f"{spec.recording.trace_prefix}-{index}"))
+
+
+def _report_launch(progress: Progress, index: int, number: int, done: float, text: str) -> None:
+    progress((index + done) / number, f"launch {index + 1} of {number}: {text}")
+
+
 def _rounds(
-    specs: Sequence[WorkerSpec], workers: Sequence[Worker], repeat: int, cpus: Sequence[int], progress: Progress
+    specs: Sequence[WorkerSpec],
+    workers: Sequence[Worker],
+    counts: Sequence[int],
+    cpus: Sequence[int],
+    progress: Progress,
 ) -> tuple[list[list[int]], bool]:
     """The calls after the first; every second round has the opposite order."""
     times: list[list[int]] = [[] for _ in workers]
     threads = max(spec.threads for spec in specs)
-    counts = shares(repeat - 1, min(ROUNDS, repeat - 1))
     try:
         for number, calls in enumerate(counts):
             progress(number / len(counts), f"profiling, round {number + 1} of {len(counts)}")
@@ -116,10 +175,11 @@ def shares(total: int, parts: int) -> list[int]:
     return [total // parts + (index < total % parts) for index in range(parts)] if parts > 0 else []
 
 
-def _repeat(requested: int | None, call_ns: float, most: int | None) -> int:
-    """As often as requested, or for about a second; never so often that the trace is full."""
-    wanted = int(_DEFAULT_NS / max(call_ns, 1.0))
-    repeat = requested if requested is not None else max(_DEFAULT_REPEATS[0], min(wanted, _DEFAULT_REPEATS[-1]))
+def _repeat(requested: int | None, call_ns: float, most: int | None, launches: int) -> int:
+    """As often as requested, or for about a second in all launches; never so often that the trace is full."""
+    wanted = int(_DEFAULT_NS / launches / max(call_ns, 1.0))
+    fewest, usual = max(_FEWEST, _DEFAULT_REPEATS[0] // launches), _DEFAULT_REPEATS[-1] // launches
+    repeat = requested if requested is not None else max(fewest, min(wanted, usual))
     return max(1, repeat if most is None else min(repeat, most))
 
 

@@ -164,8 +164,7 @@ class _Course:
             if run.alive:
                 group.turn(run, partial(_time_block, run, self._first_round + self.done, position), cpus[run])
         self.done += 1
-        if self.done % planning.SINGLES_EVERY == 1:  # so that the shortest race has them too
-            _time_single_calls(group, cpus)
+        if self.done % planning.PARTS_EVERY == 1:  # so that the shortest race has them too
             _time_parts(group, cpus)
 
     def _revised(self, plan: planning.Plan, spent_ns: int, renewals_ns: int) -> planning.Plan:
@@ -189,7 +188,7 @@ class _Course:
 def _plan(group: WorkerGroup, start_ns: int, options: RaceOptions) -> planning.Plan:
     """Plan the whole race from what the start has shown."""
     runs = group.alive()
-    costs = planning.Costs(start_ns, group.set_up_ns, tuple(run.call_ns for run in runs))
+    costs = planning.Costs(group.launch_ns(start_ns), group.set_up_ns, tuple(run.call_ns for run in runs))
     plan = planning.make_plan(costs, options)
     counts = zip(plan.calls, plan.single_calls, plan.split_calls, strict=True)
     for run, (calls, single_calls, split_calls) in zip(runs, counts, strict=True):
@@ -202,7 +201,9 @@ def _plan(group: WorkerGroup, start_ns: int, options: RaceOptions) -> planning.P
 
 def _time_block(run: SubjectRun, number: int, position: int, worker: Worker) -> None:
     is_each = run.single_calls == 0
-    timed = worker.ask(TimeBlock(run.slot, run.calls, planning.WARM_NS, is_each, run.pieces, run.every_ns))
+    timed = worker.ask(
+        TimeBlock(run.slot, run.calls, planning.WARM_NS, is_each, run.pieces, run.every_ns, run.spec.threads > 1)
+    )
     block = Block(
         round=number,
         position=position,
@@ -214,20 +215,12 @@ def _time_block(run: SubjectRun, number: int, position: int, worker: Worker) -> 
         quickest_ns=timed.quickest_ns,
         cpu_ns=timed.cpu_ns,
         span_ns=timed.span_ns,
+        free_pieces=timed.free_pieces,
     )
     run.blocks.append(block)
-    run.each_ns += timed.call_ns
-
-
-def _time_single_calls(group: WorkerGroup, cpus: _Processors) -> None:
-    """Time calls one by one where that would be felt inside blocks."""
-    for run in group.alive():
-        if run.single_calls:
-            group.turn(run, partial(_time_each, run), cpus[run])
-
-
-def _time_each(run: SubjectRun, worker: Worker) -> None:
-    run.each_ns += worker.ask(TimeEach(run.slot, run.single_calls, planning.WARM_NS)).call_ns
+    run.add_calls(timed.call_ns)
+    if run.single_calls:  # reading the clock would be felt inside the block
+        run.add_calls(worker.ask(TimeEach(run.slot, run.single_calls, 0)).call_ns)
 
 
 def _time_parts(group: WorkerGroup, cpus: _Processors) -> None:

@@ -57,6 +57,8 @@ class SubjectRun:
     first_call_ns: list[int] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
     each_ns: list[int] = field(default_factory=list)
+    each_launches: list[tuple[int, int]] = field(default_factory=list)
+    """Launch and number of those calls, in their order."""
     prepare_ns: list[int] = field(default_factory=list)
     compute_ns: list[int] = field(default_factory=list)
     fetch_ns: list[int] = field(default_factory=list)
@@ -85,6 +87,17 @@ class SubjectRun:
         if isinstance(error, WorkerLost):
             self.signal, self.stderr = error.signal, error.stderr
 
+    def add_calls(self, call_ns: Sequence[int]) -> None:
+        """Keep times of single calls of its launch."""
+        if not call_ns:
+            return
+        self.each_ns += call_ns
+        launch, calls = self.each_launches.pop() if self.each_launches else (self.launch, 0)
+        if launch != self.launch:
+            self.each_launches.append((launch, calls))
+            calls = 0
+        self.each_launches.append((self.launch, calls + len(call_ns)))
+
     def record(self) -> Measurement:
         """What was measured so far, as a record."""
         subject = self.spec.subjects[self.position]
@@ -104,6 +117,7 @@ class SubjectRun:
             looks_planned=self.looks_planned,
             blocks=tuple(self.blocks),
             call_ns=tuple(self.each_ns),
+            call_launches=tuple(self.each_launches),
             split=self._split(),
             conditions=dict(self.conditions),
         )
@@ -169,6 +183,12 @@ class WorkerGroup:
         loads = {id(run.spec): run.load_ns[-1] for run in self.alive() if run.load_ns}
         return sum(loads.values()) + sum(run.first_call_ns[-1] for run in self.alive())
 
+    def launch_ns(self, start_ns: float) -> float:
+        """What another launch takes, where the first took so long: from a pool, little more than a set-up."""
+        if any(worker.home is worker for worker in self._workers.values()):
+            return start_ns
+        return self.set_up_ns + len(self.alive()) * self._warmup_ns / _SHORTER
+
     def turn(self, run: SubjectRun, step: Callable[[Worker], None], cpus: tuple[int, ...] = ()) -> None:
         """Thaw the worker of a run for one step; a failure ends the run and leaves the worker to its other subjects."""
         worker = self._workers[id(run.spec)]
@@ -187,7 +207,8 @@ class WorkerGroup:
     def _start(self, specs: Sequence[WorkerSpec]) -> None:
         """Start processes side by side; then, each with the machine to itself, load, call and warm up."""
         for spec in specs:
-            self._close(spec)
+            self._close(spec)  # all before the first starts: those of a pool can then change places
+        for spec in specs:
             if runs := self._alive_in(spec):
                 for slot, run in enumerate(runs):
                     run.slot = slot

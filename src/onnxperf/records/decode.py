@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from onnxperf.records.profile import Diff, Profile, usual
+from onnxperf.records.diff import Diff
+from onnxperf.records.profile import Profile, usual
 from onnxperf.records.rules import check_record
 
 T = TypeVar("T")

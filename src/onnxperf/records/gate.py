@@ -31,13 +31,17 @@ class GateLimit(Struct, frozen=True, kw_only=True):
     ratio: Finite | None = None
     """New / baseline: above 1, the new one takes more."""
     ratio_low: Finite | None = None
-    """Lower end of its 95 % interval; of memory, of its range."""
+    """Lower end of its 95 % interval, which holds for all sizes together (Holm); of memory, of its range."""
     ratio_high: Finite | None = None
     """Upper end of that."""
     baseline: Finite | None = None
     """The baseline's: nanoseconds, instructions or bytes."""
     new: Finite | None = None
     """The same of the new model; of an error, largest difference / largest value of an output."""
+    baseline_values: tuple[Count, ...] = ()
+    """Of memory, bytes that each process of the baseline needed; `baseline` is their median. Older records: empty."""
+    new_values: tuple[Count, ...] = ()
+    """The same of the new model: a gate with this record as its baseline compares with all of them."""
     outcome: GateOutcome = "undecided"
     """Whether it is kept."""
     reason: str = ""
@@ -77,7 +81,7 @@ class Gate(Experiment, frozen=True, kw_only=True):
     races: tuple[Case, ...] = ()
     """What was measured."""
     outcome: GateOutcome = "undecided"
-    """Failed where a limit is not kept, undecided where one cannot be told or a control failed, else passed."""
+    """Failed where a limit is not kept, undecided where one cannot be told (a control failed), else passed."""
     undecided_as: AsWhat = "undecided"
     """What an undecided gate counts as."""
     status: Status = "ok"

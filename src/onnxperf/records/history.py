@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
@@ -12,11 +12,9 @@ from onnxperf.records.base import Findings, Scalar, Status
 from onnxperf.records.numbers import Amount, Count
 
 By = Literal["version", "commit", "machine", "day"]
-TimeMeasure = Literal["median", "mean"]
+TimeMeasure = Literal["undisturbed", "median", "mean"]
 FEWEST_POINTS = 8
-"""Runs from which on a series can have a change point."""
-
-
+"""Averages over runs from which on a series can have a change point."""
 _MEASURED = ("ok", "differs")
 
 
@@ -58,23 +56,48 @@ class HistoryPoint(Struct, frozen=True, gc=False):
     """Files of the repository had been changed since that commit."""
     fingerprint: str = ""
     """What identifies the file of the model; empty if not known."""
+    time_ns: Amount | None = None
+    """Undisturbed time of a call; null in older runs, or if it was not measured."""
+    yardstick_ns: Amount | None = None
+    """Undisturbed time of the yardstick next to it; null in older runs, or if it was not measured."""
 
 
-def timed_points(points: Sequence[HistoryPoint], measure: TimeMeasure) -> list[tuple[HistoryPoint, float]]:
-    """The points that have this time, with it; what failed has none, whatever it measured before."""
-    times = _times(points, measure)
+Timed = list[tuple[HistoryPoint, float]]
+"""Points with their times."""
+
+
+def timed_points(points: Sequence[HistoryPoint], measure: TimeMeasure, yardstick_ns: float | None = None) -> Timed:
+    """The points that have this time, with it; what failed has none, whatever it measured before.
+
+    With `yardstick_ns`, times are those of a machine on which the yardstick takes so long.
+    """
+    times = _times(points, measure, yardstick_ns)
     return [(point, ns) for point, ns in zip(points, times, strict=True) if ns is not None and 0 < ns < math.inf]
 
 
-def timed_count(points: Sequence[HistoryPoint], measure: TimeMeasure) -> int:
+def timed_count(points: Sequence[HistoryPoint], measure: TimeMeasure, yardstick_ns: float | None = None) -> int:
     """How many those are."""
-    return sum([ns is not None and 0 < ns < math.inf for ns in _times(points, measure)])
+    return sum([ns is not None and 0 < ns < math.inf for ns in _times(points, measure, yardstick_ns)])
 
 
-def _times(points: Sequence[HistoryPoint], measure: TimeMeasure) -> list[float | None]:
+def _times(points: Sequence[HistoryPoint], measure: TimeMeasure, yardstick_ns: float | None) -> list[float | None]:
     if measure == "median":
         return [point.median_ns if point.status in _MEASURED else None for point in points]
-    return [point.mean_ns if point.status in _MEASURED else None for point in points]
+    if measure == "mean":
+        return [point.mean_ns if point.status in _MEASURED else None for point in points]
+    if yardstick_ns is None:
+        return [point.time_ns if point.status in _MEASURED else None for point in points]
+    return [
+        point.time_ns / point.yardstick_ns * yardstick_ns
+        if point.status in _MEASURED and point.time_ns is not None and point.yardstick_ns
+        else None
+        for point in points
+    ]
+
+
+def sources(point: HistoryPoint) -> tuple[object, ...]:
+    """What runs share that are averaged: the day, the commit, the version and the file of the model."""
+    return point.started[:10], point.commit, point.dirty, point.version, point.fingerprint
 
 
 class StoredSubject(Struct, frozen=True, kw_only=True):
@@ -109,8 +132,12 @@ class ChangePoint(Struct, frozen=True, kw_only=True):
     """The same up to the change after it."""
     ratio: Amount
     """After / before: above 1 is slower."""
+    ratio_low: Amount | None = None
+    """Lower end of its 95 % interval, which knows that the times resemble their neighbors; null in older records."""
+    ratio_high: Amount | None = None
+    """Upper end of that interval."""
     p_value: Amount
-    """Of Welch's test on the logarithms, times the number of places that were searched."""
+    """Of Welch's test on the logarithms with the same error, times the number of places that were searched."""
 
 
 class HistoryGroup(Struct, frozen=True, kw_only=True):
@@ -148,17 +175,41 @@ class HistorySeries(Struct, frozen=True, kw_only=True):
     conditions: dict[str, Scalar] = {}
     """What was really used, without versions."""
     measure: TimeMeasure = "median"
-    """Which time: the median of single calls, or the mean of blocks where older runs have no other."""
+    """Which time: the undisturbed one; for older runs, the median of single calls or the mean of blocks."""
+    yardstick_ns: Amount | None = None
+    """Median time of the yardstick, if times are relative to it: each is multiplied by this / the yardstick's time in
+    its own run. Null if times are as measured."""
     points: tuple[HistoryPoint, ...] = ()
-    """In their order: by time, or by version and time; those that failed are among them."""
+    """In their order: by time, or by version and time, with what is averaged together; those that failed are among
+    them."""
+    averages: Count = 0
+    """Averages of times over the runs of one day, commit, version and file of the model; 0 in older records."""
     changes: tuple[ChangePoint, ...] = ()
-    """Where the times change."""
+    """Where these averages change."""
+    yardstick_changes: tuple[ChangePoint, ...] = ()
+    """Where the times of the yardstick itself change: with the machine, or with what all models share."""
     noise: Amount | None = None
     """Relative deviation of the times from the level between two changes; null if there are too few."""
+    correlation: Amount | None = None
+    """How much an average resembles the one before it, between two changes: 0 if it does not, near 1 if it hardly
+    differs; null if there are too few."""
     groups: tuple[HistoryGroup, ...] = ()
     """Where the history is ordered by version, commit, machine or day."""
     answer: str = ""
     """What that says, in one sentence."""
+
+    def timed(self) -> Timed:
+        """The points that have a time, with it."""
+        return timed_points(self.points, self.measure, self.yardstick_ns)
+
+    def runs(self) -> int:
+        """How many those are."""
+        return timed_count(self.points, self.measure, self.yardstick_ns)
+
+    def failures(self) -> int:
+        """Points that have no time of any kind."""
+        timed = {id(point) for measure in get_args(TimeMeasure) for point, _ in timed_points(self.points, measure)}
+        return len(self.points) - len(timed)
 
 
 class History(Findings, frozen=True, kw_only=True):

@@ -89,7 +89,7 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
     baseline: str | None = None
     """Name of the subject that the others are compared with; the first unless named."""
     time: float | None = None
-    """Seconds after the first start; None means 9, or more where 20 rounds need more."""
+    """Seconds after the first start; None means 9, or more where five launches or 20 rounds need more."""
     min_effect: float = 0.01
     """Smallest relative difference that matters."""
     warmup: float = 0.1

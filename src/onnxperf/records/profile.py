@@ -1,7 +1,8 @@
-"""What a trace says: time per operator, per node and per node of the original model; and how two traces differ."""
+"""What a trace says: time per operator, per node and per node of the original model."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean as mean
@@ -9,20 +10,20 @@ from typing import Literal
 
 from msgspec import Struct
 
-from onnxperf.records.base import Experiment, Findings, Scalar
+from onnxperf.records.base import Experiment, Scalar
 from onnxperf.records.headroom import Headroom
 from onnxperf.records.numbers import Amount, Count, Delta, Signed
 from onnxperf.records.options import SessionOptions
-from onnxperf.records.race import Case
 from onnxperf.records.trace import TensorTypes
 
 GroupKind = Literal["kept", "fused", "inserted", "folded", "duplicate", "removed", "unattributed"]
-Side = Literal["=", "-", "+"]
 
+COMPARED_LAUNCHES = 5
+"""Processes of each side that it takes to compare nodes: where its memory lies moves each node of a process."""
+COMPARED_ITERATIONS = 3 + 2 * (COMPARED_LAUNCHES - 1)
+"""Inferences of each side that are enough for that: two in each process, and the very first one."""
 PROFILE_VERSION = 2
 """Version 1 took the usual time of a node from iterations whose sum was in the middle half."""
-DIFF_VERSION = 3
-"""Version 1 called the sides of a Diff base and opti; version 2 had the usual times of a Profile's version 1."""
 
 
 def steady(values: Sequence[int]) -> Sequence[int]:
@@ -40,11 +41,17 @@ def usual(values: Sequence[int], alike: Sequence[int] = ()) -> float:
     """
     counted = steady(values)
     first = len(values) - len(counted)
-    kinds: dict[int, list[int]] = {} if alike or not counted else {0: list(counted)}
-    for number, value in zip(alike[first:], counted, strict=False):
-        kinds.setdefault(number, []).append(value)
-    whole = math.fsum(len(each) * mean(sorted(each)[: (len(each) + 1) // 2]) for each in kinds.values())
+    kinds = kinds_of(counted, alike[first:])
+    whole = math.fsum(len(each) * mean(sorted(each)[: (len(each) + 1) // 2]) for each in kinds)
     return whole / len(counted) if counted else 0.0
+
+
+def kinds_of(values: Sequence[int], alike: Sequence[int]) -> list[list[int]]:
+    """The values of each kind of iteration; all together where there is one kind."""
+    kinds: dict[int, list[int]] = {}
+    for number, value in zip(alike or [0] * len(values), values, strict=False):
+        kinds.setdefault(number, []).append(value)
+    return list(kinds.values())
 
 
 def added(rows: Iterable[Sequence[int]]) -> tuple[int, ...]:
@@ -222,6 +229,9 @@ class Profile(Experiment, frozen=True, kw_only=True):
     """Events in the trace."""
     iterations: Count
     """Complete inferences in it."""
+    launches: tuple[Count, ...] = ()
+    """How many of them ran in each process, where several took part; of later ones the first inference is left out.
+    Empty for one process, which shows nothing about how much processes differ."""
     loading_us: Delta | None = None
     """Reading the model."""
     initialization_us: Delta | None = None
@@ -265,6 +275,12 @@ class Profile(Experiment, frozen=True, kw_only=True):
         known = {(group.path, name): group.link for group in groups for name in group.executed}
         return tuple(known.get((node.path, node.name)) or link(node.path, node.name) for node in self.nodes)
 
+    def by_launch(self, values: Sequence[int]) -> list[Sequence[int]]:
+        """The steady ones of values that belong to inferences, launch by launch; none where there was one process."""
+        ends = list(itertools.accumulate(self.launches))
+        parts = [values[end - size : end] for end, size in zip(ends, self.launches, strict=True)]
+        return [steady(parts[0]), *parts[1:]] if parts else []
+
     def usual_of(self, rows: Iterable[Times]) -> float:
         """Self time of several rows together in the usual iteration."""
         return usual(added(row.self_us for row in rows), self.alike)
@@ -296,98 +312,6 @@ class Profile(Experiment, frozen=True, kw_only=True):
         if not self.usual_run_us or not self.nodes or self.nodes_overlap:
             return None
         return usual(self.outside_us, self.alike) / self.usual_run_us
-
-
-class DiffRow(Struct, frozen=True, kw_only=True):
-    """A node of two profiles, or of one of them."""
-
-    side: Side
-    """= in both, - only in the first, + only in the second."""
-    label: str
-    """Side, provider, operator, types, shapes and number in one word."""
-    op_name: str
-    """Operator type."""
-    provider: str
-    """Execution provider, in onnxruntime's words."""
-    inputs: TensorTypes
-    """Types and shapes of the inputs."""
-    outputs: TensorTypes
-    """Types and shapes of the outputs."""
-    idx: Count
-    """Number among the nodes of the same operator, types, shapes and provider, from 0."""
-    path: tuple[str, ...] = ()
-    """Nodes whose bodies it is in."""
-    before_name: str = ""
-    """Name of the node in the first profile."""
-    after_name: str = ""
-    """Name of the node in the second profile."""
-    before_us: tuple[Delta, ...] = ()
-    """Self time in each iteration of the first profile."""
-    after_us: tuple[Delta, ...] = ()
-    """Self time in each iteration of the second profile."""
-    before_usual_us: Signed = 0.0
-    """Self time in the usual iteration of the first profile."""
-    after_usual_us: Signed = 0.0
-    """Self time in the usual iteration of the second profile."""
-    noise: bool = False
-    """In both, and their times do not differ by more than the iterations among themselves."""
-
-
-class DiffSum(Struct, frozen=True, kw_only=True):
-    """Rows of a diff together, and whether their sums differ."""
-
-    name: str
-    """Their label, or how many they are."""
-    others: bool = False
-    """Whether these are the small ones that have no row of their own."""
-    rows: tuple[DiffRow, ...]
-    """The rows, at least one."""
-    before_usual_us: Signed
-    """Self time in the usual iteration of the first profile."""
-    after_usual_us: Signed
-    """Self time in the usual iteration of the second profile."""
-    noise: bool
-    """On both sides, and the sums do not differ by more than the iterations among themselves."""
-
-    @property
-    def both_us(self) -> float:
-        """Time on both sides."""
-        return self.before_usual_us + self.after_usual_us
-
-
-class SourceChange(Struct, frozen=True, kw_only=True):
-    """Original nodes that one of the sides of a diff executes together."""
-
-    names: tuple[str, ...]
-    """The nodes; of what a side added, the executed ones."""
-    link: str
-    """What they share on a page."""
-    before_us: Signed
-    """Self time in the usual iteration of the first profile."""
-    after_us: Signed
-    """Self time in the usual iteration of the second profile."""
-
-    @property
-    def change_us(self) -> float:
-        """Below 0 where time was won."""
-        return self.after_us - self.before_us
-
-
-class Diff(Findings, frozen=True, kw_only=True):
-    """What `onnxperf diff` found."""
-
-    version: Count = DIFF_VERSION
-    """Version of this format."""
-    before: Profile
-    """The first side."""
-    after: Profile
-    """The second side."""
-    rows: tuple[DiffRow, ...]
-    """Their nodes, aligned; in the order of execution."""
-    race: Case | None = None
-    """Both sides raced without the profiler, where both can be run: the verdict comes from here."""
-    command: str = ""
-    """The command line, or the call in Python."""
 
 
 class Optimization(Experiment, frozen=True, kw_only=True):

@@ -102,7 +102,7 @@ class LayerChange(Struct, frozen=True, kw_only=True):
     kernels: tuple[str, ...] = ()
     """Operators that do their work in int8's executed graph."""
     outcome: LayerOutcome = "same"
-    """won: faster in int8; lost: slower; same: not beyond the noise of the iterations."""
+    """won: faster in int8; lost: slower; same: no difference was proven, over launches and all layers."""
     quantized: bool = False
     """Whether the quantiser touched one of its nodes."""
     excluded: bool = False

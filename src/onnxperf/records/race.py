@@ -16,8 +16,8 @@ MIN_ROUNDS = 20
 """Rounds below which only a large difference is decided."""
 MIN_UNITS = 5
 """Launches, or set-ups where those are too costly, below which only a large difference is decided."""
-FEWEST_ROUNDS = 6
-"""Rounds below which nothing is decided: that six of them all agree by chance happens in 3 % of races, five in 6 %."""
+FEWEST_ROUNDS = 3
+"""Rounds below which nothing is decided: two differ by chance so much or so little that they show nothing."""
 LARGE_CLAIM = 0.25
 """Differences from which on few rounds decide: no layout of memory moves a process that far."""
 SMALL_CLAIM = 0.05
@@ -26,8 +26,9 @@ SMALL_CLAIM = 0.05
 YARDSTICK = "zoo:yardstick"
 """The fixed model that runs are compared by; one that computes something else would need another name."""
 
-BENCH_VERSION = 2
-"""Since 2, times are as measured: `median_ns` and its neighbours of single calls, `mean_ns` of blocks."""
+BENCH_VERSION = 3
+"""Since 2, times are as measured: `median_ns` and its neighbours of single calls, `mean_ns` of blocks; since 3,
+`time_ns` is the time that stands next to a speedup."""
 
 P90_CALLS = 64
 P99_CALLS = 662
@@ -39,15 +40,28 @@ SUBJECT_COLUMNS = (
     "call",
     "status",
     "reason",
+    "time_ns",
+    "time_low_ns",
+    "time_high_ns",
+    "own_time_ns",
+    "unsteady",
+    "varies",
+    "slow_launches",
+    "min_ns",
+    "median_ns",
+    "median_low_ns",
+    "median_high_ns",
+    "p90_ns",
+    "p90_low_ns",
+    "p90_high_ns",
+    "p99_ns",
+    "p99_low_ns",
+    "p99_high_ns",
+    "max_ns",
     "mean_ns",
     "mean_low_ns",
     "mean_high_ns",
-    "median_ns",
     "deviation_ns",
-    "min_ns",
-    "max_ns",
-    "p90_ns",
-    "p99_ns",
     "cpu_ns",
     "items_per_s",
     "load_ns",
@@ -93,6 +107,9 @@ class Block(Struct, frozen=True, kw_only=True):
     of its children is not counted. None in older records, which do not have it."""
     span_ns: Count | None = None
     """Time from the start of the first call to the end of the last pause; None where calls had no pauses."""
+    free_pieces: Count | None = None
+    """Pieces in which no thread of the process had to wait for a processor; None with one thread, or where the kernel
+    does not tell."""
 
     @property
     def per_call_ns(self) -> float:
@@ -135,6 +152,8 @@ class Measurement(AnySubject, frozen=True, kw_only=True):
     """Raw timings, in the order of the race."""
     call_ns: tuple[Count, ...] = ()
     """Times of single calls: of all calls in blocks where they last 100 us and more, else of calls between blocks."""
+    call_launches: tuple[tuple[Count, Count], ...] = ()
+    """Which launch those calls belong to, in their order: number of the launch, and how many calls."""
     split: Split | None = None
     """What a call is made of; None where that was not requested, or a plain callable cannot be divided."""
     instructions: Amount | None = None
@@ -144,10 +163,24 @@ class Measurement(AnySubject, frozen=True, kw_only=True):
 class Subject(Measurement, frozen=True, kw_only=True):
     """One row of a race: a measurement, and what is concluded from it in comparison with the others."""
 
+    time_ns: Amount | None = None
+    """Undisturbed time of a call, by the same fit as the speedups: the ratio of two of them is the speedup."""
+    time_low_ns: Amount | None = None
+    """Lower end of its 95 % interval; None where launches are too few."""
+    time_high_ns: Amount | None = None
+    """Upper end of that interval."""
+    own_time_ns: Amount | None = None
+    """Undisturbed time of a call by its own blocks alone."""
+    unsteady: bool = False
+    """Its own time departs from the fitted one beyond the intervals: it has two speeds."""
+    varies: bool = False
+    """Its calls, or those of the baseline, vary by themselves: it was compared by means of launches."""
+    slow_launches: Count | None = None
+    """Launches that were slower by more than 8 % as a whole, beside the baseline; None where it was not compared."""
     mean_ns: Amount | None = None
     """Time of a call in blocks: that of all blocks together over all of their calls."""
     mean_low_ns: Amount | None = None
-    """Lower end of the 95 % interval of that mean; None below 6 rounds or 3 set-ups."""
+    """Lower end of the 95 % interval of that mean; None below 3 set-ups."""
     mean_high_ns: Amount | None = None
     """Upper end of that interval."""
     deviation_ns: Amount | None = None
@@ -156,21 +189,34 @@ class Subject(Measurement, frozen=True, kw_only=True):
     """Fastest single call."""
     median_ns: Amount | None = None
     """Median of single calls (of blocks, where no single call was timed, as all times of single calls then)."""
+    median_low_ns: Amount | None = None
+    """Lower end of its 95 % interval by launch; None below 3 launches."""
+    median_high_ns: Amount | None = None
+    """Upper end of that interval."""
     p90_ns: Amount | None = None
     """90th percentile of single calls; None until there are 64."""
+    p90_low_ns: Amount | None = None
+    """Lower end of its interval."""
+    p90_high_ns: Amount | None = None
+    """Upper end of its interval."""
     p99_ns: Amount | None = None
     """99th percentile of single calls; None until there are 662."""
+    p99_low_ns: Amount | None = None
+    """Lower end of its interval."""
+    p99_high_ns: Amount | None = None
+    """Upper end of its interval."""
     max_ns: Amount | None = None
     """Slowest single call."""
     cpu_ns: Amount | None = None
     """CPU time (user and system) of a call over all blocks: of all threads of the process, not of its children. Pauses
     between calls count, as threads may spin in them; None in older records, which do not have it."""
     items_per_s: Amount | None = None
-    """Items per second by that median: the size of the batch dimension / time; calls per second where it has none."""
+    """Items per second by the undisturbed time: size of the batch dimension / time; calls per second without one."""
     speedup: Amount | None = None
-    """Baseline time / own time, above 1 is faster: by quickest pieces of blocks, the trimmed mean over all units."""
+    """Baseline time / own time, above 1 is faster: the trimmed mean over all units, by quickest pieces of blocks, or by
+    means of launches where calls vary."""
     speedup_low: Amount | None = None
-    """Lower end of the 95 % interval, widened for looks and subjects; None below 6 rounds or with one set-up."""
+    """Lower end of the 95 % interval, widened for looks and subjects; None below 3 rounds or with one set-up."""
     speedup_high: Amount | None = None
     """Upper end of that interval."""
     verdict: Verdict | None = None
@@ -201,6 +247,8 @@ class Case(AnyCase, frozen=True, kw_only=True):
     yardstick: Measurement | None = None
     """A fixed model that was measured before and after the race, in processes of its own: by its time, runs that share
     no subject are compared. Null where it was not measured, as in older records."""
+    yardstick_ns: Amount | None = None
+    """Undisturbed time of a call of the yardstick; null if it is not known, as in older records."""
     node: str = ""
     """Name of the node of a cluster that it ran on; empty where it ran on the machine of the command."""
 

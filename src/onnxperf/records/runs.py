@@ -70,9 +70,9 @@ class ComparedSubject(Struct, frozen=True, kw_only=True):
     dims: dict[str, Count] = {}
     """Dimensions of its case."""
     first_ns: Amount | None = None
-    """Median time of a call in the first run."""
+    """Time of a call in the first run."""
     second_ns: Amount | None = None
-    """Median time of a call in the second run."""
+    """Time of a call in the second run."""
     yardstick: str | None = None
     """Name of the subject that both runs share and that both times were divided by; null if there is none."""
     speedup: Amount | None = None

@@ -187,25 +187,20 @@ def subject_in(case: Case, name: str) -> Subject | None:
 
 
 def time_of(subject: Subject | None) -> float | None:
-    """The median in nanoseconds of a subject that may be compared: measured, with outputs that agree."""
-    return None if subject is None or subject.status != "ok" else _sound(subject.median_ns)
+    """The time of a call, in nanoseconds, of a subject that may be compared: measured, with outputs that agree."""
+    return None if subject is None or subject.status != "ok" else _sound(subject.time_ns)
 
 
 def measured(subject: Subject | None) -> TypeGuard[Subject]:
     """Whether a subject may be compared: it has a time, and its outputs agree."""
-    return subject is not None and (time_of(subject) or mean_of(subject)) is not None
+    return time_of(subject) is not None
 
 
-def mean_of(subject: Subject | None) -> float | None:
-    """The mean in nanoseconds of a subject that may be compared."""
-    return None if subject is None or subject.status != "ok" else _sound(subject.mean_ns)
-
-
-def mean_interval(subject: Subject | None) -> tuple[float, float] | None:
-    """Both ends of the 95 % interval of that mean, where it has one."""
-    if subject is None or mean_of(subject) is None:
+def time_interval(subject: Subject | None) -> tuple[float, float] | None:
+    """Both ends of the 95 % interval of that time, where it has one."""
+    if subject is None or time_of(subject) is None:
         return None
-    low, high = subject.mean_low_ns, _sound(subject.mean_high_ns)
+    low, high = subject.time_low_ns, _sound(subject.time_high_ns)
     return None if low is None or high is None or not math.isfinite(low) else (max(low, 0.0), high)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from onnxperf.analyze.answers.race import notes_on_medians, notes_on_parts
+from onnxperf.analyze.answers.race import notes_on_parts, notes_on_readings
 from onnxperf.analyze.answers.sweep import sweep_answer
 from onnxperf.analyze.judges.crossover import (
     cases_of,
@@ -21,7 +21,7 @@ from onnxperf.analyze.judges.crossover import (
     two_dims,
     usual_baseline,
 )
-from onnxperf.analyze.judges.gate import is_beyond
+from onnxperf.analyze.judges.gate import standings_in
 from onnxperf.analyze.judges.nodes import compare_nodes
 from onnxperf.analyze.judges.throughput import rate
 from onnxperf.errors import BadOption
@@ -90,7 +90,7 @@ class BenchResult(Result[Bench]):
     def page(self) -> Page:
         """One race with all its figures, or a row per case of many."""
         if len(self.cases) == 1:
-            return bench_page(self.record, [[*notes_on_medians(case), *notes_on_parts(case)] for case in self.cases])
+            return bench_page(self.record, [[*notes_on_readings(case), *notes_on_parts(case)] for case in self.cases])
         return [*sweep_page.sweep_page(self.record, self._models), *nodes_compared(self._nodes)]
 
     @cached_property
@@ -153,7 +153,11 @@ class BenchResult(Result[Bench]):
 
     def slower_than(self, max_slowdown: float) -> list[Subject]:
         """Subjects that are slower than their baseline by more than this (0.05 is 5 %), beyond the noise."""
-        return [each for each in self.subjects if each.status == "ok" and is_beyond(each, max_slowdown)]
+        found = zip(self.cases, standings_in(self.cases, max_slowdown), strict=True)
+        failed = [
+            (case, {name for name, each in of_case.items() if each.outcome == "failed"}) for case, of_case in found
+        ]
+        return [each for case, names in failed for each in case.subjects if each.name in names]
 
     # ---------------------------------------------------------------- tables
 
@@ -180,7 +184,7 @@ class BenchResult(Result[Bench]):
         return frame_of(rows, columns)
 
     def flat(self, per_1000: bool = False) -> DataFrame:
-        """One row per case: model, dimensions, and for each subject the median in seconds, of one call or of 1000.
+        """One row per case: model, dimensions, and for each subject the time in seconds, of one call or of 1000.
 
         A cell is NaN where a subject was not measured or its outputs differ; `to_df` has the reason.
         """
@@ -192,8 +196,8 @@ class BenchResult(Result[Bench]):
             rows.append([storable(case.model), *(case.dims.get(dim) for dim in dims), *times])
         return frame_of(rows, ["model", *map(storable, dims), *map(storable, names)])
 
-    def matrix(self, subject: str, value: str = "median", model: str | None = None) -> DataFrame:
-        """One subject over two dimensions: its median in seconds, its speedup, or its throughput in items a second."""
+    def matrix(self, subject: str, value: str = "time", model: str | None = None) -> DataFrame:
+        """One subject over two dimensions: its time in seconds, its speedup, or its throughput in items a second."""
         from pandas import DataFrame, Index
 
         cases = cases_of(self.record, model)
@@ -314,7 +318,7 @@ def _cell_values(cases: Sequence[Case]) -> dict[str, Callable[[Case, str], float
     """What a matrix can show of a subject."""
     baseline = usual_baseline(cases)
     return {
-        "median": lambda case, name: _scaled(time_of(subject_in(case, name)), 1e-9),
+        "time": lambda case, name: _scaled(time_of(subject_in(case, name)), 1e-9),
         "speedup": lambda case, name: duel(case, baseline or name, name).speedup,
         "throughput": lambda case, name: rate(case, subject_in(case, name)),
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnxperf.analyze.trace.diff_sources import by_source
 from onnxperf.analyze.trace.diff_sums import by_call, by_row
-from onnxperf.records.profile import Diff
+from onnxperf.records.diff import Diff
 from onnxperf.render.kit.chart import MAX_BARS
 from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.diff import MIN_SHARE, diff_page
@@ -33,6 +33,10 @@ _COLUMNS = (
     "after_us",
     "side",
     "noise",
+    "verdict",
+    "speedup",
+    "speedup_low",
+    "speedup_high",
     "before_name",
     "after_name",
     "path",
@@ -87,6 +91,10 @@ class DiffResult(Result[Diff]):
                 "after_us": _time(row.after_us, row.after_usual_us, per_iteration),
                 "side": row.side,
                 "noise": row.noise,
+                "verdict": row.verdict,
+                "speedup": row.speedup,
+                "speedup_low": row.speedup_low,
+                "speedup_high": row.speedup_high,
                 "before_name": row.before_name,
                 "after_name": row.after_name,
                 "path": "/".join(row.path),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from onnxperf.analyze.answers.race import notes_on_medians
+from onnxperf.analyze.answers.race import notes_on_readings
 from onnxperf.errors import BadInput
 from onnxperf.records.einsum import EinsumPlan
 from onnxperf.render.kit.page import Page
@@ -40,7 +40,7 @@ class EinsumResult(Result[EinsumPlan]):
     def page(self) -> Page:
         """What was searched, the winner and the final race."""
         race = self.record.race
-        return plan_page(self.record, notes_on_medians(race) if race is not None else ())
+        return plan_page(self.record, notes_on_readings(race) if race is not None else ())
 
     @property
     def model(self) -> bytes:
@@ -116,7 +116,7 @@ def _race(record: EinsumPlan) -> DataFrame:
         (
             subject.name,
             subject.status,
-            _seconds(subject.median_ns),
+            _seconds(subject.time_ns),
             subject.speedup,
             subject.speedup_low,
             subject.speedup_high,

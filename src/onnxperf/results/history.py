@@ -17,8 +17,12 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 _SERIES = ("series", "machine", "dims")
-_POINT = ("run", "started", "median_ns", "mean_ns", "status", "version", "commit", "dirty", "fingerprint")
-_CHANGE = ("run", "started", "commit", "version", "last_run_before", "before_ns", "after_ns", "ratio", "p_value")
+_POINT = (
+    *("run", "started", "time_ns", "yardstick_ns", "median_ns", "mean_ns"),
+    *("status", "version", "commit", "dirty", "fingerprint"),
+)
+_PLACE = ("run", "started", "commit", "version", "last_run_before")
+_CHANGE = ("before_ns", "after_ns", "ratio", "ratio_low", "ratio_high", "p_value")
 
 
 class HistoryResult(Result[History]):
@@ -68,8 +72,8 @@ def _changes(record: History) -> DataFrame:
         for each in series.changes:
             after = each.first_after
             place = (after.run, after.started, after.commit, after.version, each.last_before.run)
-            rows.append((*names, *place, each.before_ns, each.after_ns, each.ratio, each.p_value))
-    return frame_of(rows, (*_SERIES, *_CHANGE))
+            rows.append((*names, *place, *(getattr(each, field) for field in _CHANGE)))
+    return frame_of(rows, (*_SERIES, *_PLACE, *_CHANGE))
 
 
 def _groups(record: History) -> DataFrame:

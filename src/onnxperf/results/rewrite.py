@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxperf.analyze.answers.race import notes_on_medians
+from onnxperf.analyze.answers.race import notes_on_readings
 from onnxperf.errors import BadInput
 from onnxperf.records.einsum import Rewrite, RewrittenSite
 from onnxperf.render.kit.files import suffix_of
@@ -54,7 +54,7 @@ class RewriteResult(Result[Rewrite]):
     def page(self) -> Page:
         """What became of the Einsum nodes and why, and the race of the whole models."""
         race = self.record.race
-        return rewrite_page(self.record, notes_on_medians(race) if race is not None else ())
+        return rewrite_page(self.record, notes_on_readings(race) if race is not None else ())
 
     def save(self, path: str | Path, table: str | None = None) -> None:
         """Write a file in the format that its ending names; weights of a large model go into a file beside it."""

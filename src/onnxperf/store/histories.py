@@ -83,13 +83,13 @@ def stored_subjects(
     older = cache(lambda: _older_origins(connection, known))
     found: dict[tuple[Any, ...], _Kept] = {}
     for row, (started, run, commit, dirty) in _rows(connection, known, since):
-        name, model, runtime, call, text, number, median, mean, status, file, _ = row
+        name, model, runtime, call, text, number, median, mean, status, file, *times, _ = row
         key = (name, model, runtime, call, older()[number][0] if text is None else text)
         kept = found.get(key)
         if kept is None:
             origin = older()[number][1] if text is None else from_document(text, TimeOrigin)
             kept = found[key] = _Kept(origin, str(origin.conditions.get("onnxruntime", origin.onnxruntime)), [])
-        point = HistoryPoint(run, started, median, mean, status, kept.version, commit, dirty, file or "")
+        point = HistoryPoint(run, started, median, mean, status, kept.version, commit, dirty, file or "", *times)
         kept.points.append(point)
     return [_subject(key, kept) for key, kept in found.items()]
 
@@ -113,6 +113,7 @@ _PART = 500
 _SERIES = tuple(schema.subjects.c[name] for name in ("name", "model", "runtime", "call", "origin"))
 _POINT = (
     *(schema.subjects.c[name] for name in ("id", "median_ns", "mean_ns", "status", "fingerprint")),
+    *(schema.subjects.c[name] for name in schema.HISTORY_NUMBERS),
     schema.cases.c.run,
 )
 

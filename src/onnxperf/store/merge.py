@@ -153,7 +153,8 @@ def _attempt_values(attempt: AttemptRow) -> dict[str, Any]:
 
 
 def _subject_values(attempt: int, subject: SubjectRow) -> dict[str, Any]:
-    numbers = {column: subject.numbers.get(column) for column in schema.SUBJECT_NUMBERS}
+    columns = (*schema.SUBJECT_NUMBERS, *schema.HISTORY_NUMBERS)
+    numbers = {column: subject.numbers.get(column) for column in columns}
     return {"attempt": attempt, **_columns(subject, _SUBJECT_COLUMNS), **numbers}
 
 

@@ -17,6 +17,7 @@ from onnxperf.records.base import Machine, Status
 from onnxperf.records.numbers import Amount
 from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.records.runs import RunStatus
+from onnxperf.records.sweep import time_of
 from onnxperf.store import rows, schema
 from onnxperf.store.blobs import pack_blocks, pack_times
 from onnxperf.store.documents import kinds, plain, to_document
@@ -207,12 +208,18 @@ def _subject_row(position: int, subject: Subject, case: Case, machine: Machine |
     return SubjectRow(
         position=position,
         **shown,
-        numbers={column: _number(getattr(subject, column)) for column in schema.SUBJECT_NUMBERS},
+        numbers=_numbers(subject, case),
         record=to_document(replace(subject, blocks=(), call_ns=())),
         blocks=pack_blocks(subject.blocks),
         call_times=pack_times(subject.call_ns),
         origin=origin_text(machine, case.dims, subject),
     )
+
+
+def _numbers(subject: Subject, case: Case) -> dict[str, float | None]:
+    named = {column: getattr(subject, column) for column in schema.SUBJECT_NUMBERS}
+    times = dict(zip(schema.HISTORY_NUMBERS, (time_of(subject), case.yardstick_ns), strict=True))
+    return {column: _number(value) for column, value in (named | times).items()}
 
 
 def _number(value: float | None) -> float | None:
@@ -286,4 +293,5 @@ def _read_attempt(connection: Connection, row: Row[Any]) -> AttemptRow:
 
 def _read_subject(row: Row[Any]) -> SubjectRow:
     fields = {name: getattr(row, name) for name in SubjectRow.__struct_fields__ if name != "numbers"}
-    return SubjectRow(numbers={name: getattr(row, name) for name in schema.SUBJECT_NUMBERS}, **fields)
+    numbers = {name: getattr(row, name) for name in (*schema.SUBJECT_NUMBERS, *schema.HISTORY_NUMBERS)}
+    return SubjectRow(numbers=numbers, **fields)

@@ -22,6 +22,8 @@ SUBJECT_NUMBERS = (
     "speedup_high",
 )
 """Fields of a subject that are columns, for queries in SQL."""
+HISTORY_NUMBERS = ("time_ns", "yardstick_ns")
+"""Undisturbed times of a subject and of the yardstick of its case; null in those of older versions."""
 
 versions = Table("onnxperf_schema", metadata, Column("version", Integer, nullable=False))
 
@@ -95,7 +97,7 @@ subjects = Table(
     Column("status", Text, nullable=False),
     Column("reason", Text, nullable=False),
     Column("verdict", Text),
-    *(Column(name, Double) for name in SUBJECT_NUMBERS),
+    *(Column(name, Double) for name in (*SUBJECT_NUMBERS, *HISTORY_NUMBERS)),
     Column("record", Text, nullable=False),  # the Subject without its raw times: what counts where a column differs
     Column("blocks", LargeBinary, nullable=False),
     Column("call_times", LargeBinary, nullable=False),

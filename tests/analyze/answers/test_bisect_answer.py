@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.bisect import bisect_answer, notes_on
 from onnxperf.analyze.judges.bisection import operators_behind, weighed
 from onnxperf.records.bisect import BisectCandidate, Bisection, BisectStep, OperatorChange
-from onnxperf.records.profile import Diff, DiffRow, Profile
+from onnxperf.records.diff import Diff, DiffRow
+from onnxperf.records.profile import Profile
 from onnxperf.render.kit.markdown import page_markdown
 from onnxperf.render.race.bisect import bisect_page
 
@@ -121,9 +122,19 @@ def test_operators_behind_a_change_are_those_that_change_in_its_direction() -> N
             idx=0,
             before_usual_us=before,
             after_usual_us=after,
+            before_launch_us=(before,) * launches,
+            after_launch_us=tuple(after * factor for factor in factors[:launches]),
         )
 
-    rows = (row("A", 10, 100), row("B", 10, 12), row("C", 50, 20), row("A", 10, 20))
+    launches, factors = 5, (1.0, 1.01, 0.99, 1.02, 0.98)
     profile = Profile(model="m", events=0, iterations=1)
-    (found,) = operators_behind(Diff(before=profile, after=profile, rows=rows))
+
+    def behind(*rows: DiffRow) -> tuple[OperatorChange, ...]:
+        return operators_behind(Diff(before=profile, after=profile, rows=rows))
+
+    (found,) = behind(row("A", 10, 100), row("B", 10, 12), row("C", 50, 20), row("A", 10, 20))
     assert found == OperatorChange(op_name="A", before_us=20, after_us=120)
+    factors = (1.0, 3.0, 0.2, 0.1, 5.0)
+    assert behind(row("A", 10, 100)) == ()  # launches differ as much among themselves
+    launches, factors = 4, (1.0,) * 5
+    assert behind(row("A", 10, 100)) == ()  # too few

@@ -20,7 +20,7 @@ from tests.render import einsum_examples as einsums
 
 
 def subject(name: str = "rewritten", **changes: Any) -> Subject:
-    return Subject(name=name, **{"status": "ok", "runtime": "ort", "median_ns": 1.0, **changes})
+    return Subject(name=name, **{"status": "ok", "runtime": "ort", "time_ns": 1.0, **changes})
 
 
 def race(*rivals: Subject, **changes: Any) -> Case:

@@ -36,7 +36,7 @@ def subjects(draw: st.DrawFn, name: str, verdicts: st.SearchStrategy[Any] = VERD
         "speedup_low": low,
         "speedup_high": high,
         "verdict": draw(verdicts),
-        "median_ns": draw(st.sampled_from([1e6 / speedup, None])),
+        "time_ns": draw(st.sampled_from([1e6 / speedup, None])),
         "reason": draw(st.sampled_from(["", "2 rounds are too few: use `time=45`"])),
     }
     status = draw(STATUSES)
@@ -148,7 +148,7 @@ def test_no_answer_about_a_model_claims_a_gain_or_a_file_without_its_verdict(
     assert written == ("times as fast" in answer) == (proven and bool(tried))
     assert written == ("othing was written" not in answer)
     assert proven or not any(site.outcome == "rewritten" for site in sites)
-    base = Subject(name="original", runtime="ort", status="ok", median_ns=1e6, verdict="baseline", speedup=1.0)
+    base = Subject(name="original", runtime="ort", status="ok", time_ns=1e6, verdict="baseline", speedup=1.0)
     case = None if rival is None else Case(model="m", baseline="original", subjects=(base, rival))
     page = printed(
         rewrite_page(einsums.rewrite(sites=sites, race=case, output="o.onnx" if written else "", answer=answer))

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
-from onnxperf.analyze.answers.race import answer, notes_on_medians
+from onnxperf.analyze.answers.race import answer
 from onnxperf.analyze.judges.comparison import baseline_of, compare
 from onnxperf.records.base import Status
 from onnxperf.records.race import FEWEST_ROUNDS, Block, Case, Measurement, Subject
@@ -161,20 +159,3 @@ def test_numbers_in_the_answer_are_those_of_the_table(subjects: list[Measurement
     rows = {row.name: row for row in case.subjects}
     for name, number in shown:
         assert number == significant(rows[name].speedup or 0)
-
-
-@pytest.mark.parametrize("swap", [False, True])
-@given(races())
-def test_a_note_on_medians_appears_only_where_they_disagree_with_the_interval(
-    swap: bool, subjects: list[Measurement]
-) -> None:
-    case = judged(subjects[::-1] if swap else subjects, 0.01)
-    base = next((row for row in case.subjects if row.name == case.baseline), None)
-    noted = {name for note in notes_on_medians(replace(case, answer="")) for name in names_in(note)}
-    for row in case.subjects:
-        if row.name in noted:
-            assert base is not None
-            assert row.speedup_low is not None
-            assert row.speedup_high is not None
-            of_medians = (base.median_ns or 1) / (row.median_ns or 1)
-            assert not row.speedup_low <= of_medians <= row.speedup_high

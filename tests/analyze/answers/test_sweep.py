@@ -92,7 +92,7 @@ def claimed(draw: st.DrawFn, dims: dict[str, int]) -> Case:
                 name=name,
                 status=draw(statuses()),
                 mean_ns=1000 / speedup,
-                median_ns=draw(st.sampled_from([None, 900 / speedup])),
+                time_ns=draw(st.sampled_from([None, 900 / speedup])),
                 speedup=draw(st.sampled_from([speedup, speedup, speedup, None])),
                 speedup_low=width and speedup / width,
                 speedup_high=width and speedup * width,
@@ -234,8 +234,8 @@ def test_no_line_contradicts_its_table_whatever_the_verdicts(cases: list[Case]) 
 def test_an_interval_of_a_sweep_names_what_it_rests_on(
     units: list[tuple[Unit | None, int | None]], sentence: str
 ) -> None:
-    base = Subject(name="a", status="ok", median_ns=10.0, speedup=1.0, verdict="baseline")
-    rival = Subject(name="b", status="ok", median_ns=5.0, verdict="faster", speedup=2.0)
+    base = Subject(name="a", status="ok", time_ns=10.0, speedup=1.0, verdict="baseline")
+    rival = Subject(name="b", status="ok", time_ns=5.0, verdict="faster", speedup=2.0)
     rival = replace(rival, speedup_low=1.9, speedup_high=2.1)
     cases = [
         Case(model="m", baseline="a", dims={"batch": n}, subjects=(base, replace(rival, unit=unit, units=number)))

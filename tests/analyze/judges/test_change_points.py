@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxperf.analyze.judges.change_points import FEWEST, best_splits, change_points, without_outliers
+from onnxperf.analyze.judges.change_points import (
+    FEWEST,
+    best_splits,
+    change_points,
+    correlation_within,
+    effective_count,
+    find_levels,
+    without_outliers,
+)
 
 SERIES = st.lists(st.floats(-1e6, 1e6), max_size=120)
 
@@ -20,6 +28,15 @@ def made(*levels: tuple[int, float], deviation: float = 0.02, seed: int = 3) -> 
     """So many values of each level."""
     rng = random.Random(seed)
     return [level + rng.gauss(0, deviation) for number, level in levels for _ in range(number)]
+
+
+def resembling(rng: np.random.Generator, count: int, by: float, deviation: float = 0.02) -> np.ndarray:
+    """Values that are correlated with the ones before them."""
+    values = rng.normal(0, deviation * math.sqrt(1 - by**2), count)
+    values[0] = rng.normal(0, deviation)
+    for place in range(1, count):
+        values[place] += by * values[place - 1]
+    return values
 
 
 def places(values: list[float], min_change: float = 0.0) -> list[int]:
@@ -66,7 +83,7 @@ def test_a_change_below_the_least_one_is_none() -> None:
 
 
 def test_more_series_ask_for_more_evidence() -> None:
-    values = made((12, 0.0), (12, 0.04), seed=8)
+    values = made((30, 0.0), (30, 0.04), seed=8)
     p_values = [change_points(values, several=several)[0].p_value for several in (1, 2)]
     assert p_values[1] == pytest.approx(2 * p_values[0])
     assert change_points(values, several=10**9) == []
@@ -139,3 +156,50 @@ def test_in_simulated_histories_most_steps_are_found_and_hardly_any_without_one(
         near += any(abs(each.place - place) <= 2 for each in change_points(list(values), 0.01))
     assert near >= 36
     assert false <= 2
+
+
+@pytest.mark.parametrize("by", [0.3, 0.6, 0.8])
+def test_values_that_resemble_their_neighbors_are_hardly_ever_a_change(by: float) -> None:
+    rng = np.random.default_rng(18)
+    assert sum(bool(change_points(resembling(rng, 50, by), 0.01)) for _ in range(60)) <= 3
+
+
+def test_a_clear_change_among_values_that_resemble_each_other_is_found() -> None:
+    rng, near = np.random.default_rng(19), 0
+    for _ in range(40):
+        values = resembling(rng, 50, 0.3, 0.01)
+        values[25:] += math.log(1.05)
+        near += any(abs(each.place - 25) <= 2 for each in change_points(values, 0.01))
+    assert near >= 36
+
+
+@pytest.mark.parametrize("by", [0.0, 0.3, 0.8, 0.99])
+@pytest.mark.parametrize("count", [1, 4, 50])
+def test_the_effective_number_is_that_of_independent_values_with_the_same_error(count: int, by: float) -> None:
+    distances = np.abs(np.subtract.outer(np.arange(count), np.arange(count)))
+    variance_of_mean = float((by**distances).mean())
+    assert effective_count(count, by) == pytest.approx(1 / variance_of_mean)
+
+
+def test_the_correlation_is_that_between_the_changes() -> None:
+    values = resembling(np.random.default_rng(20), 4000, 0.6)
+    assert correlation_within(values, []) == pytest.approx(0.6, abs=0.05)
+    values[2000:] += 1.0
+    assert correlation_within(values, [2000]) == pytest.approx(0.6, abs=0.05)
+    assert correlation_within(values, []) > 0.95
+    found = find_levels(values)
+    assert [each.place for each in found.changes] == [2000]
+    assert found.correlation == pytest.approx(0.6, abs=0.05)
+
+
+def test_an_interval_is_wider_where_values_resemble_each_other() -> None:
+    rng = np.random.default_rng(21)
+    widths = []
+    for by in (0.0, 0.5, 0.8):
+        values = resembling(rng, 400, by)
+        values[200:] += 0.5
+        (change,) = change_points(values)
+        low, high = change.difference.interval(0.05)
+        assert low < 0.5 < high
+        widths.append(high - low)
+    assert widths[0] < widths[1] / 1.3 < widths[2] / 1.3**2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -16,11 +17,11 @@ from onnxperf.analyze.judges.comparison import (
     baseline_of,
     compare,
     measured_again,
-    reading_of,
     rounds_to_units,
     settled,
     verdict_of,
 )
+from onnxperf.analyze.judges.pairing import reading_of
 from onnxperf.analyze.judges.reasons import MIN_LAUNCHES
 from onnxperf.records.comparison import Verdict
 from onnxperf.records.race import MIN_ROUNDS, Case, Subject
@@ -108,14 +109,15 @@ def test_a_verdict_mirrors_when_the_sides_are_swapped(
     ("speedups", "launches", "verdict", "interval"),
     [
         ([11.0] * 13, 2, "faster", (11.0, 11.0)),  # an 11-fold difference needs no 20 rounds
-        ([0.09, 0.091, 0.089] * 4, 2, "slower", (0.089, 0.091)),
+        ([0.09, 0.091, 0.089] * 4, 2, "slower", (0.08911, 0.09090)),
         ([1.3] * 6, 2, "faster", (1.3, 1.3)),
-        ([1.3] * 5, 2, "undecided", None),  # five agree by chance too often
+        ([1300.0, 1400.0, 1340.0], 2, "faster", (1227.05, 1476.57)),  # 42 us against 56 ms
+        ([1.3, 1.6, 1.9], 2, "undecided", (0.9861, 2.5348)),  # three agree by chance too often
         ([50.0], 1, "undecided", None),
         ([50.0] * 2, 2, "undecided", None),
         ([1.2] * 19, 2, "undecided", (1.2, 1.2)),  # where its memory lies moves a process too
-        ([1.3] * 18 + [1.24], 2, "undecided", (1.24, 1.3)),  # all must agree
-        ([0.5] * 12 + [2.0], 2, "undecided", (0.5, 2.0)),
+        ([1.3, 1.2] * 9, 2, "undecided", (1.2090, 1.2903)),  # most are beyond 25 %, but the interval is not
+        ([0.5, 2.0] * 6, 2, "undecided", (0.4683, 2.1356)),
         ([11.0] * 13, 1, "faster", None),  # one set-up shows nothing of its own spread
         ([11.0] * 40, 1, "faster", None),
         ([1.1] * 40, 1, "undecided", None),
@@ -128,16 +130,16 @@ def test_few_rounds_decide_a_large_difference_and_no_small_one(
     result = judged(subject("b", [1e6 / each for each in speedups], launches), base)
     assert result.verdict == verdict
     assert bool(result.reason) == (verdict == "undecided")
-    expected = (None, None) if interval is None else pytest.approx(interval, rel=1e-6)
+    expected = (None, None) if interval is None else pytest.approx(interval, rel=1e-3)
     assert (result.speedup_low, result.speedup_high) == expected
 
 
-@pytest.mark.parametrize(("rivals", "rounds", "verdict"), [(1, 6, "faster"), (2, 6, "undecided"), (2, 7, "faster")])
-def test_several_comparisons_share_the_chance_of_an_error(rivals: int, rounds: int, verdict: Verdict) -> None:
-    base = subject("a", [1e6] * rounds)
-    judged = compare([base, *(subject(f"r{n}", [1e5] * rounds) for n in range(rivals))], "a", 0.01)
+@pytest.mark.parametrize(("rivals", "verdict"), [(1, "faster"), (2, "undecided")])
+def test_several_comparisons_share_the_chance_of_an_error(rivals: int, verdict: Verdict) -> None:
+    base = subject("a", [1e6] * 3)
+    rounds = [1e6 / speedup for speedup in (1.4, 1.5, 1.6)]
+    judged = compare([base, *(subject(f"r{n}", rounds) for n in range(rivals))], "a", 0.01)
     assert {rival.verdict for rival in judged[1:]} == {verdict}
-    assert {rival.speedup_low is None for rival in judged[1:]} == {verdict == "undecided"}
 
 
 def test_a_minimum_effect_above_a_large_difference_is_required_of_few_rounds_too() -> None:
@@ -146,7 +148,7 @@ def test_a_minimum_effect_above_a_large_difference_is_required_of_few_rounds_too
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rounds", [6, 9, 13, 19])
+@pytest.mark.parametrize("rounds", [3, 6, 9, 13, 19])
 def test_few_rounds_of_equal_subjects_raise_few_false_alarms(rounds: int) -> None:
     """Each launch and set-up with a speed of its own, and noise with heavy tails: far more than was ever measured."""
     rng = np.random.default_rng(rounds)
@@ -222,7 +224,8 @@ def test_a_run_kept_before_has_its_times_recomputed_and_its_verdicts_kept() -> N
     first, second, failed = measured_again(old).subjects
     assert (first.min_ns, first.median_ns, first.max_ns, first.mean_ns) == (9, 10, 12, 10)
     assert (second.median_ns, second.max_ns, second.mean_ns) == (20, 90, 20)
-    assert (second.verdict, second.speedup, second.speedup_low, second.speedup_high) == ("slower", 0.5, None, None)
+    assert (second.verdict, second.speedup, second.speedup_low, second.speedup_high) == ("slower", 0.5, 0.5, 0.5)
+    assert (first.time_ns or 0) / (second.time_ns or 1) == pytest.approx(0.5)
     assert failed == old.subjects[2]
     assert measured_again(measured_again(old)) == measured_again(old)
 
@@ -407,15 +410,78 @@ def test_blocks_without_pieces_on_either_side_are_compared_as_a_whole() -> None:
     assert judged(rival, base).speedup == pytest.approx(2.0, rel=0.01)
 
 
-def test_no_verdict_where_quickest_calls_and_all_calls_disagree() -> None:
+def test_means_decide_where_the_calls_of_a_subject_vary_by_themselves() -> None:
     base = with_quickest(subject("a", noisy(10_000, 1), launches=12), noisy(10_000, 3))
-    rival = with_quickest(subject("b", noisy(11_000, 2), launches=12), noisy(8_000, 4))  # its calls vary by themselves
-    result = judged(rival, base)
-    assert result.verdict == "undecided"
-    assert result.reason == (
-        "by its quickest calls it is faster, by all calls slower: its times vary too much; look at its percentiles"
+    rival = with_quickest(subject("b", noisy(11_000, 2), launches=12), noisy(8_000, 4))
+    first, result = compare([base, rival], "a", 0.01)
+    assert (result.verdict, result.varies) == ("slower", True)
+    assert result.speedup == pytest.approx(10 / 11, rel=0.01)
+    assert (first.time_ns or 0) / (result.time_ns or 1) == pytest.approx(result.speedup)
+
+
+def test_no_verdict_where_means_say_something_else_but_not_clearly() -> None:
+    slow = [1.0, 1.1] * 30  # every other launch
+    base = with_quickest(subject("a", noisy(10_000, 1), launches=12), noisy(10_000, 3))
+    rival = with_quickest(subject("b", [9_500 * each for each in slow], launches=12), noisy(9_500, 4))
+    assert judged(rival, base, 0.06).verdict in ("undecided", "equivalent")
+
+
+def test_equal_subjects_whose_calls_vary_alike_are_compared_by_their_quickest() -> None:
+    base, rival = (
+        with_quickest(subject(name, noisy(12_000, seed, noise=0.05), launches=12), noisy(10_000, seed + 5))
+        for seed, name in enumerate("ab")
     )
-    assert result.speedup == pytest.approx(10 / 8, rel=0.01)
+    assert (judged(rival, base).varies, judged(rival, base).verdict) == (False, "equivalent")
+
+
+def test_few_calls_cannot_show_rare_slow_ones() -> None:
+    times = noisy(5e7, 1, 75)
+    base, rival = (with_quickest(subject(name, times, 25, calls=1), times) for name in "ab")
+    result = judged(rival, base)
+    assert (result.verdict, result.reason) == ("equivalent", "slow calls rarer than 1 in 25 cannot be seen")
+
+
+def with_threads(made: Subject, free: Sequence[int]) -> Subject:
+    """A subject of two threads with so many undisturbed pieces in each block."""
+    blocks = tuple(replace(block, free_pieces=pieces) for block, pieces in zip(made.blocks, free, strict=True))
+    return replace(made, blocks=blocks, conditions={"threads": 2})
+
+
+@pytest.mark.parametrize(
+    ("free", "verdict"),
+    [
+        ([1] * 60, "slower"),
+        ([0, 0, 0, 0, 1] * 12, "slower"),  # every launch was free for a while
+        ([0] * 30 + [1] * 30, "slower"),
+        ([0] * 50 + [1] * 10, "undecided"),  # two launches are too few
+        ([0] * 60, "undecided"),
+    ],
+)
+def test_threads_that_were_never_left_alone_give_no_sized_verdict(free: list[int], verdict: Verdict) -> None:
+    base = subject("a", noisy(10_000, 1), launches=12)
+    result = judged(with_threads(subject("b", noisy(30_000, 2), launches=12), free), base)
+    assert result.verdict == verdict
+    if verdict == "undecided":
+        assert (result.speedup_low, result.speedup_high, result.unit) == (None, None, None)
+        assert "from the threads of b all the time" in result.reason
+        assert "`threads=1`" in result.reason
+
+
+def test_one_thread_is_slowed_down_as_its_rival_is() -> None:
+    base = subject("a", noisy(10_000, 1), launches=12)
+    blocked = with_threads(subject("b", noisy(30_000, 2), launches=12), [0] * 60)
+    assert judged(replace(blocked, conditions={"threads": 1}), base).verdict == "slower"
+
+
+def test_few_processes_show_their_own_spread() -> None:
+    """Set-ups of one process agree with each other, and say nothing about the next process."""
+    of_processes = [1.00, 1.02, 1.04]
+    base = subject("a", noisy(10_000, 1), launches=3, set_ups=12)
+    times = [10_000 * of_processes[each.launch] for each in base.blocks]
+    result = judged(subject("b", times, launches=3, set_ups=12), base)
+    assert (result.verdict, result.unit) == ("undecided", "set-up")
+    assert (result.speedup_low or 0) < 0.94
+    assert (result.speedup_high or 0) > 1.02
 
 
 def test_runs_are_compared_alike_when_one_is_older_than_pieces() -> None:
@@ -453,11 +519,9 @@ def test_the_mean_weighs_every_call_alike() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rounds", "set_ups", "has_interval"), [(1, 1, False), (5, 5, False), (60, 2, False), (6, 3, True), (60, 12, True)]
+    ("rounds", "set_ups", "has_interval"), [(1, 1, False), (60, 2, False), (6, 3, True), (60, 12, True)]
 )
-def test_the_interval_of_the_mean_needs_six_rounds_and_three_set_ups(
-    rounds: int, set_ups: int, has_interval: bool
-) -> None:
+def test_the_interval_of_the_mean_needs_three_set_ups(rounds: int, set_ups: int, has_interval: bool) -> None:
     result = compare([subject("a", noisy(100, 1, rounds, 0.05), set_ups, set_ups=set_ups)], "a", 0.01)[0]
     assert (result.mean_low_ns is not None) == (result.mean_high_ns is not None) == has_interval
     assert (result.deviation_ns is not None) == (rounds > 1)
@@ -494,7 +558,7 @@ def test_swapping_baseline_and_subject_inverts_the_speedup(times: list[tuple[flo
 def test_an_interval_surrounds_its_speedup_and_agrees_with_its_verdict(times: list[tuple[float, float]]) -> None:
     a, b = (subject(name, column) for name, column in zip("ab", zip(*times, strict=True), strict=True))
     result = judged(b, a)
-    assert (result.speedup_low is None) == (result.speedup_high is None) == (len(times) < 6)
+    assert (result.speedup_low is None) == (result.speedup_high is None) == (len(times) < 3)
     if result.speedup_low is None or result.speedup_high is None or result.speedup is None:
         assert result.verdict == "undecided"
         return
@@ -576,18 +640,6 @@ def test_without_any_baseline_subjects_stay_as_they_are() -> None:
 )
 def test_a_race_is_settled_when_nothing_is_left_to_find_out(subjects: list[Subject], expected: bool) -> None:
     assert settled(subjects, "a", 0.01) is expected
-
-
-@pytest.mark.parametrize(
-    ("slower", "noise", "expected"),
-    [(1.0, 0.02, True), (1.03, 0.02, False), (1.1, 0.02, True), (1.0, 0.2, False)],
-    ids=["below the limit", "at the limit", "above the limit", "too noisy to tell"],
-)
-def test_a_race_with_a_limit_is_settled_when_its_intervals_exclude_it(
-    slower: float, noise: float, expected: bool
-) -> None:
-    subjects = [subject("a", noisy(10_000, 1, noise=noise)), subject("b", noisy(10_000 * slower, 2, noise=noise))]
-    assert settled(subjects, "a", 0.01, max_slowdown=0.03) is expected
 
 
 def test_a_race_is_settled_against_its_own_baseline() -> None:

@@ -26,7 +26,7 @@ LIMIT = "the limit"
 
 
 def subject(name: str = "rewritten", **changes: Any) -> Subject:
-    return Subject(name=name, **{"status": "ok", "runtime": "ort", "median_ns": 1.0, **changes})
+    return Subject(name=name, **{"status": "ok", "runtime": "ort", "time_ns": 1.0, **changes})
 
 
 def race(*verdicts: tuple[Verdict | None, float | None], more: tuple[Subject, ...] = ()) -> Case:
@@ -50,7 +50,7 @@ def race(*verdicts: tuple[Verdict | None, float | None], more: tuple[Subject, ..
         (race(more=(subject("numpy.einsum", runtime="callable", verdict="faster", speedup=9.0),)), "base", "base"),
         (race(more=(subject("lost", status="crashed", verdict="faster", speedup=9.0),)), "base", "base"),
         (Case(model="m", baseline="gone", subjects=(subject("a", verdict="undecided"),)), None, "a"),
-        (Case(model="m", baseline="base", subjects=(subject("base", median_ns=None),)), None, None),
+        (Case(model="m", baseline="base", subjects=(subject("base", time_ns=None),)), None, None),
         (Case(model="m"), None, None),
     ],
 )

@@ -5,30 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from onnxperf import pytest_plugin
 from onnxperf.analyze.answers.gate import gate_answer, notes_on
 from onnxperf.analyze.judges import gate as judge
 from onnxperf.records.gate import Gate, GateControl, GateLimit, GateOutcome
 from onnxperf.records.race import Case
+from onnxperf.results.bench import BenchResult
+from tests.analyze.examples import judged, raced, subject, varying
 from tests.render import examples
 
 TIME = GateLimit(measure="time", limit=1.03, ratio=1.01, ratio_low=1.0, ratio_high=1.02, outcome="passed")
 CONTROL = GateControl(ratio=1.001, ratio_low=0.995, ratio_high=1.007, passed=True)
 
 
-def race(new: tuple[float, float] = (0.98, 1.0), control: str = "equivalent", **changes: Any) -> Case:
-    """Speedups of the new model, and the verdict on the control."""
-    subjects = (
-        examples.subject("baseline", 8000.0),
-        examples.subject("control", 8000.0, control, speedup=1.0, speedup_low=0.99, speedup_high=1.01),  # type: ignore[arg-type]
-        examples.subject(
-            "new", 8100.0, "undecided", speedup=sum(new) / 2, speedup_low=new[0], speedup_high=new[1], **changes
-        ),
-    )
-    return examples.case(*subjects, baseline="baseline", dims={})
+def race(slower: float = 1.0, control: str = "equivalent", noise: float = 0.01, dims: Any = None, **new: Any) -> Case:
+    """A gate's race in which the new model is slower by this factor; the verdict on the control is given."""
+    case = raced({"baseline": 1.0, "control": 1.0, "new": slower}, noise, dims=dims or {})
+    base, own, other = case.subjects
+    return replace(case, subjects=(base, replace(own, verdict=control), replace(other, **new)))
 
 
 @pytest.mark.parametrize(
@@ -55,11 +55,117 @@ def test_what_passes_a_limit_passes_every_larger_one(one: float, other: float, m
     assert order.index(judge.side_of(low, high, 1.0 + more)) >= order.index(judge.side_of(low, high, 1.0))
 
 
-def test_a_speedup_becomes_a_ratio_of_times() -> None:
-    (limit,) = judge.limits_in(race((0.94, 0.95)), 0.03)
-    assert limit.ratio_low == pytest.approx(1 / 0.95)
-    assert limit.ratio_high == pytest.approx(1 / 0.94)
-    assert limit.outcome == "failed"
+# ---------------------------------------------------------------- the judgement of a limit
+
+
+@pytest.mark.parametrize(
+    ("slower", "noise", "outcome"),
+    [(1.0, 0.02, "passed"), (1.03, 0.02, "undecided"), (1.1, 0.02, "failed"), (1.0, 0.2, "undecided")],
+    ids=["below", "at the limit", "above", "too noisy to tell"],
+)
+def test_a_limit_is_told_where_the_interval_at_the_limit_excludes_it(
+    slower: float, noise: float, outcome: GateOutcome
+) -> None:
+    case = race(slower, noise=noise)
+    (limit,) = judge.limits_in([case], 0.03)
+    assert limit.outcome == outcome
+    assert limit.ratio == pytest.approx(slower, rel=noise)
+    assert ("includes the limit" in limit.reason) == (outcome == "undecided")
+    new = [each for each in case.subjects if each.name != "control"]
+    assert judge.all_told(new, "baseline", 0.01, max_slowdown=0.03) == (outcome != "undecided")
+
+
+VETOED = "by its quickest calls it is equivalent, by all calls slower"
+FEW = "too few rounds or launches"
+
+
+@pytest.mark.parametrize(
+    ("slower", "new", "reason"),
+    [
+        (
+            1.0,
+            {"speedup_low": None, "speedup_high": None, "reason": "no piece was free of others"},
+            "no piece was free",
+        ),
+        (1.2, {"speedup_low": None, "speedup_high": None, "verdict": "slower"}, FEW),
+        (1.0, {"unit": "round", "units": 12}, FEW),
+    ],
+    ids=["a biased race", "no interval", "few rounds near the limit"],
+)
+def test_what_has_no_verdict_for_a_reason_has_no_side_of_a_limit(slower: float, new: Any, reason: str) -> None:
+    (limit,) = judge.limits_in([race(slower, **new)], 0.03)
+    assert limit.outcome == "undecided"
+    assert limit.reason.startswith(reason)
+
+
+def test_a_model_whose_calls_vary_fails_by_its_means() -> None:
+    """One call in ten takes three times as long; its quickest pieces show nothing of it."""
+    (limit,) = judge.limits_in([varying(pieces=1.0, calls=1.2)], 0.05)
+    assert (limit.outcome, limit.ratio) == ("failed", pytest.approx(1.2, rel=0.01))
+
+
+def test_readings_on_two_sides_of_a_limit_leave_it_undecided() -> None:
+    """They differ by less than the minimum effect, so that neither of them decides alone."""
+    (limit,) = judge.limits_in([varying(pieces=1.04, calls=1.058, min_effect=0.02)], 0.05)
+    assert (limit.outcome, limit.ratio) == ("undecided", pytest.approx(1.04, rel=0.01))
+    assert "by its quickest calls it is on one side of the limit, by all calls on the other" in limit.reason
+
+
+@pytest.mark.parametrize(("noise", "outcome"), [(0.002, "passed"), (0.06, "undecided")], ids=["agree", "do not agree"])
+def test_a_verdict_that_was_taken_back_passes_only_if_both_readings_do(noise: float, outcome: GateOutcome) -> None:
+    case = varying(pieces=1.0, calls=1.0, noise=noise)
+    vetoed = replace(case.subjects[1], verdict="undecided", reason=VETOED)
+    assert judge.limits_in([case], 0.03)[0].outcome == "passed"
+    (limit,) = judge.limits_in([replace(case, subjects=(case.subjects[0], vetoed))], 0.03)
+    assert (limit.outcome, limit.reason) == (outcome, VETOED if outcome == "undecided" else "")
+
+
+@pytest.mark.parametrize(("slower", "outcome"), [(1.6, "failed"), (1.2, "undecided"), (0.6, "passed")])
+def test_few_rounds_tell_what_is_far_from_the_limit(slower: float, outcome: GateOutcome) -> None:
+    case = raced({"baseline": 1.0, "new": slower}, rounds=12, launches=3)
+    (limit,) = judge.limits_in([case], 0.03)
+    assert limit.outcome == outcome
+    assert ("12 rounds" in limit.reason or FEW in limit.reason) == (outcome == "undecided")
+
+
+@pytest.mark.parametrize(("launches", "outcome"), [(2, "undecided"), (8, "passed")])
+def test_few_launches_do_not_tell_what_is_near_the_limit(launches: int, outcome: GateOutcome) -> None:
+    rng = np.random.default_rng(1)
+    times = [list(100e3 * np.exp(rng.normal(0, 0.005, 48))) for _ in range(2)]
+    names = ("baseline", "new")
+    subjects = [subject(name, each, launches, set_ups=8) for name, each in zip(names, times, strict=True)]
+    (limit,) = judge.limits_in([judged(subjects)], 0.03)
+    assert limit.outcome == outcome
+
+
+def test_the_limits_of_several_sizes_are_tested_together() -> None:
+    """The same data are wider over four sizes than alone, unless the others are clear (Holm)."""
+    near, wide, clear = race(1.0, noise=0.042), race(1.03, noise=0.05), race(1.3)
+    alone, among_wide, among_clear = (
+        judge.limits_in([near, *(replace(others, dims={"n": n}) for n in range(count))], 0.03)[0]
+        for others, count in ((near, 0), (wide, 3), (clear, 3))
+    )
+    assert (alone.outcome, among_wide.outcome, among_clear.outcome) == ("passed", "undecided", "passed")
+    assert (among_wide.ratio_high or 0) > (alone.ratio_high or 0)
+    assert among_clear.ratio_high == alone.ratio_high
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        *(raced({"baseline": 1.0, "new": slower}) for slower in (1.0, 1.03, 1.1)),
+        varying(pieces=1.0, calls=1.2),
+        varying(pieces=1.02, calls=1.04, min_effect=0.025),
+    ],
+    ids=["equal", "at the limit", "slower", "calls that vary", "readings that contradict each other"],
+)
+def test_bench_and_plug_in_decide_as_a_gate_does(case: Case) -> None:
+    (limit,) = judge.limits_in([case], 0.03)
+    words = {"passed": "kept", "failed": "exceeded", "undecided": "undecided"}
+    result = BenchResult(examples.bench(case))
+    assert list(pytest_plugin._kept([case], "3%")) == [{"new": words[limit.outcome]}]
+    assert [each.name for each in result.slower_than(0.03)] == (["new"] if limit.outcome == "failed" else [])
+    assert bool(list(pytest_plugin._faults(result, "3%"))) == (limit.outcome == "failed")
 
 
 @pytest.mark.parametrize(
@@ -68,41 +174,48 @@ def test_a_speedup_becomes_a_ratio_of_times() -> None:
 )
 def test_a_new_model_that_is_broken_fails_whatever_the_control_says(status: Any, reason: str, measure: str) -> None:
     case = race(status=status, reason=reason, control="slower")
-    (limit,) = judge.limits_in(case, 0.03)
+    (limit,) = judge.after_controls(judge.limits_in([case], 0.03), [judge.control_in(case)])
     assert (limit.measure, limit.outcome, limit.reason) == (measure, "failed", reason or status)
-    assert judge.outcome_of([limit], [judge.control_in(case)]) == "failed"
+    assert judge.outcome_of([limit]) == "failed"
 
 
 def test_a_baseline_that_fails_decides_nothing() -> None:
     case = examples.case(examples.failed("baseline"), examples.failed("control"), examples.subject("new"), dims={})
-    (limit,) = judge.limits_in(case, 0.03)
+    (limit,) = judge.limits_in([case], 0.03)
     assert limit.reason == "the baseline failed: X is not contiguous"
     control = judge.control_in(case)
-    assert judge.outcome_of([limit], [control]) == "undecided"
+    assert judge.outcome_of([limit]) == "undecided"
     assert (
         gate_answer(record(limit, controls=(control,))) == "new is undecided: the baseline failed: X is not contiguous."
     )
 
 
 def test_an_undecided_limit_does_not_repeat_the_reason_of_another_question() -> None:
-    (limit,) = judge.limits_in(race((0.96, 0.99), reason="use --time 60 for 1 %"), 0.03)
+    case = race(1.0, noise=0.06)
+    assert (case.subjects[2].verdict, case.subjects[2].reason) == ("undecided", "`time=1` would probably decide")
+    (limit,), (kept,) = judge.limits_in([case], 0.01), judge.limits_in([case], 0.1)
     assert (limit.outcome, limit.reason) == ("undecided", "the interval includes the limit: a longer `time` narrows it")
-    (kept,) = judge.limits_in(race((0.98, 0.99), reason="use --time 60 for 1 %"), 0.03)
     assert (kept.outcome, kept.reason) == ("passed", "")
 
 
 def test_a_case_that_could_not_be_run_says_why() -> None:
     case = Case(model="m", dims={"batch": 0}, status="failed", answer="batch is 0")
-    (limit,) = judge.limits_in(case, 0.03)
+    (limit,) = judge.limits_in([case], 0.03)
     assert (limit.outcome, limit.reason) == ("undecided", "batch is 0")
 
 
 @pytest.mark.parametrize("verdict", ["faster", "slower"])
-def test_a_control_that_is_called_different_leaves_nothing_decided(verdict: str) -> None:
-    case = race((0.9, 0.91), control=verdict)
-    control = judge.control_in(case)
-    assert not control.passed
-    assert judge.outcome_of(judge.limits_in(case, 0.03), [control]) == "undecided"
+@pytest.mark.parametrize(("other", "outcome"), [(1.2, "failed"), (1.0, "undecided")])
+def test_a_control_that_is_called_different_leaves_only_its_own_case_undecided(
+    verdict: str, other: float, outcome: GateOutcome
+) -> None:
+    cases = [race(1.2, control=verdict, dims={"batch": 1}), race(other, dims={"batch": 8})]
+    controls = [judge.control_in(case) for case in cases]
+    assert [each.passed for each in controls] == [False, True]
+    limits = judge.after_controls(judge.limits_in(cases, 0.03), controls)
+    assert [each.outcome for each in limits] == ["undecided", "failed" if other > 1.03 else "passed"]
+    assert limits[0].reason == f"the control failed: equal models were called different ({verdict})"
+    assert judge.outcome_of(limits) == outcome
 
 
 @pytest.mark.parametrize(
@@ -115,20 +228,22 @@ def test_a_control_that_is_called_different_leaves_nothing_decided(verdict: str)
     ],
 )
 def test_memory_is_decided_where_all_processes_agree(base: list[int], new: list[int], outcome: GateOutcome) -> None:
-    limit = judge.memory_limit(race(), {"baseline": base, "new": new}, 0.05)
+    limit = judge.memory_limit(Case(model="m"), {"baseline": base, "new": new}, 0.05)
     assert limit.outcome == outcome
+    kept = (limit.baseline_values, limit.new_values)
+    assert kept == ((tuple(base), tuple(new)) if base else ((), ()))
 
 
 def test_instructions_have_the_same_limit_as_time() -> None:
     case = race(instructions=1060.0, instruction_ratio=1.06)
-    subjects = [examples.subject("baseline", 8000.0, instructions=1000.0), *case.subjects[1:]]
-    case = examples.case(*subjects, baseline="baseline", dims={})
-    limits = judge.limits_in(case, 0.03)
+    base, *others = case.subjects
+    limits = judge.limits_in([replace(case, subjects=(replace(base, instructions=1000.0), *others))], 0.03)
     assert [(each.measure, each.outcome) for each in limits] == [("time", "passed"), ("instructions", "failed")]
 
 
 def record(*limits: GateLimit, controls: tuple[GateControl, ...] = (CONTROL,), **changes: Any) -> Gate:
-    outcome = judge.outcome_of(limits, controls)
+    limits = tuple(judge.after_controls(limits, controls))
+    outcome = judge.outcome_of(limits)
     return Gate(
         **({"model": "new", "baseline": "old", "limits": limits, "controls": controls, "outcome": outcome} | changes)
     )
@@ -156,7 +271,7 @@ WIDE = GateLimit(measure="time", limit=1.03, ratio=1.02, ratio_low=0.99, ratio_h
         (
             record(TIME, controls=(GateControl(reason="equal models were called different (slower)"),)),
             "new is undecided: the control failed: equal models were called different (slower). "
-            "Nothing that was measured counts.",
+            "The times of this case are discarded.",
         ),
         (
             record(GateLimit(measure="outputs", outcome="failed", reason="Y differs by 0.5")),

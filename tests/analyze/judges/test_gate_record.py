@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from onnxperf.analyze.judges.comparison import ALL_CALLS
 from onnxperf.analyze.judges.gate_record import RecordedRun, RecordedSide, recorded_limits, recorded_notes, sides_of
+from onnxperf.analyze.judges.pairing import ALL_CALLS
 from onnxperf.analyze.judges.yardstick import BETWEEN_RUNS, change_of, log_time, weakness
 from onnxperf.errors import BadOption
 from onnxperf.records.gate import GateLimit, GateOutcome
@@ -45,7 +45,7 @@ OLD = case_of(timed("old", 100e3, 1), by=yardstick(50e3, 2))
 
 def judged(new: Case, old: Case = OLD, run: RecordedRun | None = None, **now: Any) -> GateLimit:
     side = RecordedSide(run=run or run_of(old), case=old, subject=old.subjects[0])
-    return recorded_limits(new, [side], machine(**now), 0.05)[0]
+    return recorded_limits([new], [side], machine(**now), 0.05)[0]
 
 
 def now(time_ns: float = 100e3, yard_ns: float = 50e3, seed: int = 10, **fields: Any) -> Case:
@@ -138,7 +138,7 @@ def test_instructions_need_no_yardstick() -> None:
     old = case_of(timed("old", 100e3, 1, instructions=1000.0), by=None)
     new = case_of(timed("new", 100e3, 3, instructions=1100.0), by=None)
     side = RecordedSide(run=run_of(old), case=old, subject=old.subjects[0])
-    time, instructions = recorded_limits(new, [side], machine(), 0.05)
+    time, instructions = recorded_limits([new], [side], machine(), 0.05)
     assert (time.outcome, instructions.outcome, instructions.ratio) == ("undecided", "failed", 1.1)
 
 
@@ -146,6 +146,42 @@ def test_equal_models_seldom_fail_and_seldom_differ() -> None:
     outcomes = [judged(now(100e3, 50e3, seed=100 + 2 * seed)).outcome for seed in range(60)]
     assert outcomes.count("failed") == 0
     assert outcomes.count("passed") > 50
+
+
+def test_sizes_share_the_error_probability_of_one() -> None:
+    """Over several sizes an interval is wider, but for what is clear."""
+    sizes = (1, 8, 32)
+    old = [replace(OLD, dims={"batch": size}) for size in sizes]
+    sides = [RecordedSide(run=run_of(*old), case=each, subject=each.subjects[0]) for each in old]
+    new = [
+        replace(now(time_ns), dims={"batch": size}) for time_ns, size in zip((130e3, 104e3, 105e3), sizes, strict=True)
+    ]
+    (clear, near, nearest), (alone,) = (recorded_limits(each, sides, machine(), 0.05) for each in (new, new[2:]))
+    assert (clear.outcome, near.outcome, nearest.outcome) == ("failed", "undecided", "undecided")
+    assert (alone.ratio_low or 0) > (nearest.ratio_low or 0)
+
+
+def test_a_model_whose_calls_vary_does_not_pass_by_its_quickest_calls() -> None:
+    """The quickest pieces are those of the record, and the blocks take a fifth longer."""
+    side = RecordedSide(run=run_of(OLD), case=with_pieces(OLD), subject=with_pieces(OLD).subjects[0])
+    steady, varying = with_pieces(now()), with_pieces(now(), slow_calls=1.2)
+    limits = recorded_limits([steady, replace(varying, dims={"batch": 8})], [side], machine(), 0.05)
+    assert [each.outcome for each in limits] == ["passed", "undecided"]
+    assert "by all calls on the other" in limits[1].reason
+
+
+def with_pieces(case: Case, slow_calls: float = 1.0) -> Case:
+    """Blocks whose quickest piece took what they took, and all of their calls so much more."""
+
+    def pieces(each: Any, more: float) -> Any:
+        blocks = tuple(
+            replace(block, quickest_ns=block.per_call_ns, duration_ns=int(more * block.duration_ns))
+            for block in each.blocks
+        )
+        return replace(each, blocks=blocks)
+
+    subjects = tuple(pieces(each, slow_calls) for each in case.subjects)
+    return replace(case, subjects=subjects, yardstick=pieces(case.yardstick, 1.0))
 
 
 # ---------------------------------------------------------------- which subject

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from onnxperf.analyze.judges.history import judge_history, machine_text, version_order
 from onnxperf.records.base import Scalar
-from onnxperf.records.history import By, History, HistoryPoint, StoredSubject, TimeOrigin, timed_count, timed_points
+from onnxperf.records.history import By, History, HistoryPoint, StoredSubject, TimeOrigin, timed_points
 from tests.histories import noisy
 
 INTEL = TimeOrigin(cpu="Intel Xeon", cores=2, logical_cpus=4, onnxruntime="1.31.1", conditions={"threads": 2})
@@ -64,8 +66,9 @@ def test_what_failed_is_no_point_of_the_trend() -> None:
     times: list[float | None] = [*STEP[:10], None, None, *STEP[10:]]
     (series,) = judged(subject(times)).series
     (change,) = series.changes
-    timed = timed_points(series.points, series.measure)
+    timed = series.timed()
     assert len(series.points) == 63
+    assert series.failures() == 2
     assert len(timed) == 61
     assert timed[change.index][0] == change.first_after
 
@@ -82,7 +85,6 @@ def test_what_failed_is_no_point_of_the_trend() -> None:
 )
 def test_only_what_was_measured_to_its_end_has_a_time(point: HistoryPoint, expected: float | None) -> None:
     assert [ns for _, ns in timed_points([point], "median")] == ([] if expected is None else [expected])
-    assert timed_count([point], "median") == (expected is not None)
 
 
 def test_the_mean_is_taken_where_older_runs_have_no_median() -> None:
@@ -91,7 +93,110 @@ def test_the_mean_is_taken_where_older_runs_have_no_median() -> None:
     record = judged(subject(old + new))
     assert record.series[0].measure == "mean"
     assert record.series[0].changes == ()
-    assert "mean times where older runs have no median of single calls" in record.notes
+    assert "mean times of calls, as most of these runs have no undisturbed time" in record.notes
+
+
+def test_a_change_has_an_interval() -> None:
+    (change,) = judged(subject(STEP)).series[0].changes
+    assert change.ratio_low is not None
+    assert change.ratio_high is not None
+    assert 1.05 < change.ratio_low < change.ratio < change.ratio_high < 1.15
+    assert change.ratio_low < 1.1 < change.ratio_high
+
+
+def daily(deviation: float, days: int = 20, runs: int = 5, **more: Any) -> tuple[HistoryPoint, ...]:
+    """Several runs a day, which share what the day does to the machine."""
+    rng = random.Random(7)
+    levels = [100e3 * rng.gauss(1, deviation) for _ in range(days)]
+    return tuple(
+        HistoryPoint(
+            f"run{day}.{n}", f"2026-03-{1 + day:02}T{8 + n:02}:00:00+00:00", level * rng.gauss(1, 0.01), **more
+        )
+        for day, level in enumerate(levels)
+        for n in range(runs)
+    )
+
+
+def test_runs_of_one_day_are_one_value_and_stay_visible() -> None:
+    (series,) = judged(subject(daily(0.02))).series
+    assert (len(series.points), series.averages, series.changes) == (100, 20, ())
+    assert series.answer == "no change point in 100 runs, 20 averages per day, commit, version and model file"
+    slower = [replace(each, median_ns=1.3 * (each.median_ns or 0)) for each in series.points[50:]]
+    (changed,) = judged(subject((*series.points[:50], *slower))).series
+    (change,) = changed.changes
+    assert (change.index, change.last_before.run, change.first_after.run) == (50, "run9.4", "run10.0")
+    (few,) = judged(subject(daily(0.02)[:30])).series
+    assert few.answer == (
+        "30 runs, 6 averages per day, commit, version and model file, too few to look for a change point (8 are needed)"
+    )
+
+
+@pytest.mark.parametrize("field", ["commit", "version", "fingerprint"])
+def test_what_differs_in_its_source_is_averaged_apart(field: str) -> None:
+    made = [replace(each, **{field: f"{n % 2}"}) for n, each in enumerate(daily(0.02, days=4))]
+    (series,) = judged(subject(tuple(made))).series
+    assert series.averages == 8
+    assert [getattr(each, field) for each in series.points[:5]] == ["0", "0", "0", "1", "1"]
+
+
+def paced(times: Sequence[float], paces: Sequence[float | None], median_ns: float = 9e9) -> tuple[HistoryPoint, ...]:
+    """Undisturbed times on a machine of such paces, known by the yardstick; medians say something else."""
+    return tuple(
+        replace(each, median_ns=median_ns, time_ns=ns * (pace or 1.0), yardstick_ns=pace and 50e3 * pace)
+        for each, ns, pace in zip(points([1.0] * len(times)), times, paces, strict=True)
+    )
+
+
+STILL = noisy({40: 100e3}, 0.01)
+
+
+def test_times_are_relative_to_the_yardstick_of_their_run() -> None:
+    record = judged(subject(paced(STILL, [1.0] * 20 + [1.2] * 20)))
+    (series,) = record.series
+    assert (series.measure, series.yardstick_ns, series.changes) == ("undisturbed", 55e3, ())
+    assert [ns for _, ns in series.timed()] == pytest.approx([1.1 * ns for ns in STILL])
+    assert record.notes[0] == (
+        "times are undisturbed times of a call, relative to zoo:yardstick in the same run: they are shown as if it "
+        "always took its median time, 55.0 µs"
+    )
+    assert record.notes[1].startswith("zoo:yardstick itself is slower by 20.0 % since run run20 (2026-01-21)")
+    (change,) = judged(subject(paced(STEP, [1.1, 1.0] * 30 + [1.0]))).series[0].changes
+    assert change.ratio == pytest.approx(1.1, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("known", "measure", "relative", "shown"),
+    [
+        (40, "undisturbed", True, 40),
+        (20, "undisturbed", True, 20),  # the others are left out
+        (19, "undisturbed", False, 40),
+        (0, "undisturbed", False, 40),
+    ],
+)
+def test_a_series_is_relative_to_the_yardstick_if_half_of_it_is(
+    known: int, measure: str, relative: bool, shown: int
+) -> None:
+    record = judged(subject(paced(STILL, [None] * (40 - known) + [1.0] * known)))
+    (series,) = record.series
+    assert (series.measure, series.yardstick_ns is not None, len(series.timed())) == (measure, relative, shown)
+    left_out = [each for each in record.notes if "left out of the trend" in each]
+    assert left_out == (["20 runs are left out of the trend, which have no such time or no yardstick"] * (known == 20))
+    assert series.failures() == 0
+
+
+@pytest.mark.parametrize(("older", "measure"), [(8, "undisturbed"), (9, "median")])
+def test_older_runs_without_an_undisturbed_time_decide_if_they_are_most(older: int, measure: str) -> None:
+    new = points([100e3] * 16)
+    made = (*new[:older], *(replace(each, time_ns=90e3) for each in new[older:]))
+    (series,) = judged(subject(made)).series
+    assert series.measure == measure
+    assert {ns for _, ns in series.timed()} == {90e3 if measure == "undisturbed" else 100e3}
+
+
+def test_machines_are_compared_by_times_as_they_are() -> None:
+    (series,) = judged(subject(paced(STILL, [2.0] * 40)), by="machine").series
+    assert (series.measure, series.yardstick_ns) == ("undisturbed", None)
+    assert series.groups[0].median_ns == pytest.approx(200e3, rel=0.02)
 
 
 def test_machines_sizes_calls_and_settings_are_series_of_their_own() -> None:
@@ -263,6 +368,6 @@ def test_every_run_is_in_exactly_one_series(times: list[list[float | None]], by:
     record = judged(*stored, by=by)
     assert sum(len(each.points) for each in record.series) == sum(map(len, times))
     for series in record.series:
-        timed = timed_points(series.points, series.measure)
+        timed = series.timed()
         assert not by or sum(group.runs for group in series.groups) == len(timed)
         assert all(timed[each.index][0] == each.first_after for each in series.changes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from onnxperf.analyze.answers.quantize import notes_on, nothing_to_quantize, quantize_answer
 from onnxperf.analyze.judges import quantization as judge
@@ -38,7 +39,7 @@ def timed(op_name: str, name: str, tensor: str, sources: str, us: int) -> NodeTi
 
 
 def profile(*nodes: NodeTime) -> Profile:
-    return Profile(model="m", events=0, iterations=10, nodes=nodes)
+    return Profile(model="m", events=0, iterations=10, launches=(2,) * 5, nodes=nodes)
 
 
 ORIGINAL = graph(
@@ -124,6 +125,12 @@ def test_layers_have_the_conversions_around_what_stays_in_float32(sides: judge.S
         ("erf",): (30, 35, 15, "lost"),
         ("dense",): (50, 72, 2, "lost"),
     }
+
+
+def test_profiles_of_one_process_prove_nothing_about_layers(sides: judge.Sides) -> None:
+    layers = judge.layers_of(replace(sides, before=replace(sides.before, launches=())))
+    assert {layer.outcome for layer in layers} == {"same"}
+    assert judge.to_exclude(layers) == ()
 
 
 def test_conversions_name_the_node_that_breaks_the_fusion_and_why(sides: judge.Sides) -> None:

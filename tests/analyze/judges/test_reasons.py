@@ -17,7 +17,7 @@ BAND = math.log1p(0.01)
 @pytest.mark.parametrize(
     ("evidence", "bounds", "reason"),
     [
-        (Evidence(5, 2, 2, 4.0), (-0.1, 0.1), "5 rounds are too few: use `time=20`"),
+        (Evidence(2, 2, 2, 1.0), (-0.1, 0.1), "2 rounds are too few: use `time=20`"),
         (
             Evidence(6, 2, 2, 5.0),
             (-0.1, 0.1),

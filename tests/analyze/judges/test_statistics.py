@@ -171,24 +171,6 @@ def test_a_difference_of_estimates_is_judged_as_welch_does() -> None:
     assert exact.minus(stats.Estimate(0.25, 0.0, 9)) == stats.Estimate(0.75, 0.0, 4)
 
 
-# ---------------------------------------------------------------- few rounds
-
-
-@pytest.mark.parametrize(
-    ("values", "least", "p"),
-    [([], 0.1, 1.0), ([0.2] * 6, 0.1, 2.0**-5), ([-0.2] * 6, 0.1, 2.0**-5), ([0.2, -0.2], 0.1, 1.0), ([0.1], 0.1, 1.0)],
-)
-def test_values_that_all_agree_are_seldom_an_accident(values: list[float], least: float, p: float) -> None:
-    assert stats.sign_test(np.array(values), least) == p
-
-
-@pytest.mark.parametrize(("count", "bounds"), [(5, None), (6, (0.0, 5.0))])
-def test_the_range_of_values_is_an_interval_where_they_are_enough(
-    count: int, bounds: tuple[float, float] | None
-) -> None:
-    assert stats.range_of(np.arange(count, dtype=np.float64), 0.05) == bounds
-
-
 # ---------------------------------------------------------------- levels
 
 
@@ -238,6 +220,22 @@ def test_a_p_value_lies_below_its_level_exactly_when_holm_rejects(p_values: list
 
 @pytest.mark.parametrize(("quantile", "needed"), [(0.90, 64), (0.99, 662)])
 def test_a_percentile_needs_its_calls(quantile: float, needed: int) -> None:
-    assert stats.percentile(range(needed - 1), quantile) is None
-    assert stats.percentile(range(needed), quantile) == pytest.approx(quantile * (needed - 1))
-    assert stats.percentile([], quantile) is None
+    assert stats.percentile([np.arange(needed - 1.0)], quantile).value is None
+    assert stats.percentile([np.arange(float(needed))], quantile).value == pytest.approx(quantile * (needed - 1))
+    assert stats.percentile([], quantile).value is None
+
+
+def test_the_interval_of_a_percentile_needs_launches_and_surrounds_it() -> None:
+    launches = [np.random.default_rng(seed).exponential(1.0, 1000) for seed in range(6)]
+    found = stats.percentile(launches, 0.99)
+    assert (found.low or 0) < (found.value or 0) < (found.high or 0) < 2 * (found.value or 0)
+    assert stats.percentile(launches[:2], 0.99).low is None
+
+
+def test_the_interval_of_a_percentile_holds_the_truth_as_often_as_it_says() -> None:
+    truth, inside = -math.log(0.01), 0
+    for seed in range(200):
+        random = np.random.default_rng(seed)
+        found = stats.percentile([random.exponential(1.0, 500) for _ in range(8)], 0.99)
+        inside += (found.low or 0) <= truth <= (found.high or 0)
+    assert inside >= 180

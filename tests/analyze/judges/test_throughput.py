@@ -14,8 +14,8 @@ from onnxperf.records.sweep import rate_unit
 from tests.render import examples, sweeps
 
 
-def timed(status: Status = "ok", median_ns: float | None = 2e6) -> Subject:
-    return Subject(name="ort", status=status, median_ns=median_ns)
+def timed(status: Status = "ok", time_ns: float | None = 2e6) -> Subject:
+    return Subject(name="ort", status=status, time_ns=time_ns)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_an_item_is_one_of_a_batch_and_a_call_where_there_is_none(
     assert rate_unit([case]) == unit
 
 
-@pytest.mark.parametrize("subject", [None, timed("differs"), timed("pending"), timed(median_ns=None)])
+@pytest.mark.parametrize("subject", [None, timed("differs"), timed("pending"), timed(time_ns=None)])
 def test_what_was_not_measured_has_no_throughput(subject: Subject | None) -> None:
     assert rate(Case(model="m", dims={"batch": 8}), subject) is None
 
@@ -46,7 +46,7 @@ def test_what_was_not_measured_has_no_throughput(subject: Subject | None) -> Non
 def test_a_sweep_has_an_answer_in_one_line() -> None:
     cases = sweeps.line([0.5, 2.0, 2.0]).cases
     assert sweep_answer(sweep_models(cases)) == "torch wins 2 of 3 cases, ort 1."
-    alone = [Case(model="m", dims={"batch": 1}, subjects=(timed(median_ns=ns),)) for ns in (2e6, 3e6)]
+    alone = [Case(model="m", dims={"batch": 1}, subjects=(timed(time_ns=ns),)) for ns in (2e6, 3e6)]
     assert sweep_answer(sweep_models(alone)) == "ort takes 2.00 ms to 3.00 ms."
     assert sweep_answer(sweep_models([Case(model="m", status="failed")])) == ""
 

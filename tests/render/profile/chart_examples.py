@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onnxperf.analyze.trace.diff import align
-from onnxperf.records.profile import Diff, GroupKind, NodeTime, OperatorTime, Profile, SourceGroup, SourceTime, usual
+from onnxperf.analyze.judges.node_times import compared_rows
+from onnxperf.records.diff import Diff
+from onnxperf.records.profile import GroupKind, NodeTime, OperatorTime, Profile, SourceGroup, SourceTime, usual
 from onnxperf.records.trace import TensorType
 
 CPU = "CPUExecutionProvider"
@@ -80,7 +81,13 @@ def profile(nodes: Sequence[NodeTime], model: str = "cnn.onnx", sources: Sequenc
             OperatorTime(op_name=op, nodes=len(members), calls=calls, self_us=spent, total_us=spent, usual_us=most)
         )
     return Profile(
-        model=model, events=99, iterations=6, operators=tuple(operators), nodes=tuple(nodes), sources=tuple(sources)
+        model=model,
+        events=99,
+        iterations=6,
+        launches=(2, 1, 1, 1, 1),
+        operators=tuple(operators),
+        nodes=tuple(nodes),
+        sources=tuple(sources),
     )
 
 
@@ -115,4 +122,4 @@ def many(count: int, name: str = "layer", op: str = "MatMul") -> Profile:
 
 def diff(first: Profile | None = None, second: Profile | None = None) -> Diff:
     first, second = first or before(), second or after()
-    return Diff(before=first, after=second, rows=align(first.nodes, second.nodes))
+    return Diff(before=first, after=second, rows=compared_rows(first, second))

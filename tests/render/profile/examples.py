@@ -7,15 +7,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.optimize import optimization_answer
+from onnxperf.records.diff import Diff, DiffRow, Side
 from onnxperf.records.options import SessionOptions
 from onnxperf.records.profile import (
-    Diff,
-    DiffRow,
     NodeTime,
     OperatorTime,
     Optimization,
     Profile,
-    Side,
     SourceGroup,
     SourceTime,
     added,
@@ -154,6 +152,8 @@ def row(side: Side = "=", before: int = 100, after: int = 90, **changes: Any) ->
     }
     fields |= changes
     fields |= {"before_usual_us": usual(fields["before_us"]), "after_usual_us": usual(fields["after_us"])}
+    sides = [name for name in ("before", "after") if fields[f"{name}_us"]]
+    fields |= {f"{name}_launch_us": (fields[f"{name}_usual_us"],) * 5 for name in sides}
     call = signature(fields["op_name"], fields["inputs"], fields["outputs"])
     return DiffRow(label=label(side, fields["provider"], call, fields["idx"]), **fields)
 
@@ -162,7 +162,15 @@ def rows() -> tuple[DiffRow, ...]:
     return (
         row("+", after=40, op_name="ReorderInput", after_name="ReorderInput"),
         row(before=1800, after=900),
-        row(before=400, after=401, op_name="MatMul", noise=True, before_name=LONG_NAME, after_name=LONG_NAME),
+        row(
+            before=400,
+            after=401,
+            op_name="MatMul",
+            noise=True,
+            verdict="undecided",
+            before_name=LONG_NAME,
+            after_name=LONG_NAME,
+        ),
         row("-", before=300, op_name="BatchNormalization", before_name="n4"),
         row("-", before=250, op_name="Relu", before_name="n5"),
         *(row(before=2, after=3, op_name="Add", idx=i) for i in range(5)),

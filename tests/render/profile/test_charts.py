@@ -15,8 +15,9 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 from msgspec.structs import replace
 
+from onnxperf.records.diff import Diff
 from onnxperf.records.options import SessionOptions
-from onnxperf.records.profile import Diff, Profile
+from onnxperf.records.profile import Profile
 from onnxperf.records.race import Case
 from onnxperf.records.trace import TensorType
 from onnxperf.render.kit import chart as fg

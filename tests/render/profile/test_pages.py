@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from onnxperf.analyze.graphs.modules import module_times
-from onnxperf.records.profile import Diff, Optimization, Profile
+from onnxperf.records.diff import Diff
+from onnxperf.records.profile import Optimization, Profile
 from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.optimization import optimization_page
 from onnxperf.render.profile.page import profile_page

@@ -34,31 +34,37 @@ def texts(ax: Axes) -> list[str]:
 
 def test_every_subject_has_a_bar_a_name_and_a_label() -> None:
     ax = bench_plot(examples.case(*examples.case().subjects[:7]))
-    assert [round(1e3 * bar.get_width()) for bar in ax.patches] == [8430, 7920, 7010, 12900, 8390, 7105, 41200]  # type: ignore[attr-defined]
+    widths = [bar.get_width() for bar in ax.patches]  # type: ignore[attr-defined]
+    assert widths == pytest.approx([8430 / time for time in (8430, 7920, 7010, 12900, 8390, 7105, 41200)])
     assert [label.get_text() for label in ax.get_yticklabels()][:3] == ["run", "run-c", "ort-values"]
     assert texts(ax)[:2] == ["8.43 µs · baseline", "7.92 µs · 1.064× · faster"]  # noqa: RUF001
     title = figure_of(ax)._suptitle.get_text()  # type: ignore[attr-defined]
-    assert title == "Mean time per call\nlinear.onnx, batch=1000"
-    assert ax.get_xlabel() == "µs per call, lower is better"
+    assert title == "Speedup over run\nlinear.onnx, batch=1000"
+    assert ax.get_xlabel() == "speedup, higher is better\nwhiskers: 95 % interval"
 
 
-def test_whiskers_show_the_interval_of_the_mean_that_the_bar_and_its_label_show() -> None:
-    known = replace(examples.subject("two", 4215.0, "faster"), mean_low_ns=4000.0, mean_high_ns=4500.0)
+def test_whiskers_show_the_interval_of_the_speedup() -> None:
+    known = replace(examples.subject("two", 4215.0, "faster"), speedup_low=1.9, speedup_high=2.1)
     ax = bench_plot(examples.case(examples.subject("run"), known))
     (whisker,) = [container for container in ax.containers if isinstance(container, ErrorbarContainer)]
-    ((start, _), (end, _)) = whisker[2][0].get_segments()[0]
-    assert (start, end) == pytest.approx((4.0, 4.5))
-    assert "whiskers: 95 % interval of the mean" in ax.get_xlabel()
+    ((start, _), (end, _)) = whisker[2][0].get_segments()[-1]
+    assert (start, end) == pytest.approx((1.9, 2.1))
+
+
+def test_a_subject_alone_shows_its_time() -> None:
+    ax = bench_plot(examples.case(examples.subject("run")))
+    assert ax.get_xlabel() == "µs per call, lower is better\nwhiskers: 95 % interval"
+    assert texts(ax) == ["8.43 µs · baseline"]
 
 
 @pytest.mark.parametrize(
     ("case", "scale"), [(examples.case(*examples.case().subjects[:7]), "linear"), (FAR_APART, "log")]
 )
-def test_times_far_apart_get_a_logarithmic_axis_that_says_so(case: Case, scale: str) -> None:
+def test_speedups_far_apart_get_a_logarithmic_axis_that_says_so(case: Case, scale: str) -> None:
     ax = bench_plot(case)
     assert ax.get_xscale() == scale
     assert ("logarithmic" in ax.get_xlabel()) == (scale == "log")
-    assert "lower is better" in ax.get_xlabel()
+    assert "higher is better" in ax.get_xlabel()
 
 
 def test_a_failed_subject_shows_its_status_in_place_of_a_bar() -> None:

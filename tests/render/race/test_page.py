@@ -28,7 +28,7 @@ def printed(bench: Bench, width: int = 100, encoding: str = "utf-8", colour: boo
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_number_is_whole_at_every_width(width: int) -> None:
     text = table_text(examples.case(), width)
-    for value in ["8.43 µs", "±118 ns", "8.35 µs", "8.18 µs", "10.2 µs", "8.85 µs", "3.21 ms", "214 µs"]:
+    for value in ["8.43 µs", "8.35 µs", "8.18 µs", "10.2 µs", "8.85 µs", "3.21 ms", "214 µs"]:
         assert value in text
     for value in ["16.0 µs", "15.0 µs", "2.29 ms"]:  # CPU
         assert value in text
@@ -53,7 +53,7 @@ def test_a_narrow_table_stacks_what_a_wide_one_sets_side_by_side(width: int, lin
     assert len(body) - rule - 1 == lines
 
 
-WITHOUT_PAUSES = "CPU: processor time per call, all threads; CPU / mean: processors in use"
+WITHOUT_PAUSES = "CPU: processor time per call, all threads"
 WITH_PAUSES = "CPU: processor time per call, all threads, pauses included"
 
 
@@ -145,7 +145,6 @@ def test_any_name_can_be_printed_on_any_terminal(name: str, width: int, encoding
 def test_a_terminal_without_unicode_gets_plain_signs() -> None:
     text = printed(examples.bench(), encoding="ascii")
     assert "8.43 us" in text
-    assert "+-118 ns" in text
     assert "----" in text
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.race import answer
-from onnxperf.records.profile import Diff, DiffRow, Profile, steady
+from onnxperf.records.diff import Diff, DiffRow
+from onnxperf.records.profile import COMPARED_ITERATIONS, COMPARED_LAUNCHES, Profile
 from onnxperf.records.race import Case
 from onnxperf.wording.numbers import count, microseconds
 
@@ -68,19 +69,28 @@ def _largest_change(diff: Diff) -> str:
     if not _profiles_agree_with_race(diff):
         times = f"{microseconds(diff.before.usual_run_us)} and {microseconds(diff.after.usual_run_us)}"
         return f"with the profiler on they took {times}, which contradicts the race, so nodes are not compared"
-    if min(len(steady(row_us)) for row in both for row_us in (row.before_us, row.after_us)) < 2:
-        return "one iteration is too few to compare nodes"
     changed = [row for row in both if not row.noise]
     if not changed:
-        return "no node that both have changed by more than the noise"
+        return _unproven(diff) or "no node that both have changed by more than the noise"
     row = max(changed, key=lambda row: abs(row.before_usual_us - row.after_usual_us))
     name = row.before_name if row.before_name.startswith(row.op_name) else f"{row.op_name} {row.before_name}".strip()
     times = f"from {microseconds(row.before_usual_us)} to {microseconds(row.after_usual_us)} per iteration"
     return f"of the nodes that both have, {name} changed most, {times}"
 
 
+def _unproven(diff: Diff) -> str:
+    """What would prove something about nodes; empty if there were enough launches."""
+    launches = min(max(len(each.launches), 1) for each in (diff.before, diff.after))
+    if launches >= COMPARED_LAUNCHES:
+        return ""
+    ran = f"{count(launches, 'process', 'processes')} of each side cannot prove that a node changed"
+    if diff.before.interrupted or diff.after.interrupted:
+        return ran
+    return f"{ran}: compare the models themselves, with `repeat={COMPARED_ITERATIONS}` or more"
+
+
 def _profiles_agree_with_race(diff: Diff) -> bool:
-    """A profile is one launch, and a launch may be slower in all of its nodes; the race has several."""
+    """Profiles are of few launches, each of which may be slower in all of its nodes; the race has more."""
     before, after = diff.before.usual_run_us, diff.after.usual_run_us
     rival = next((s for s in diff.race.subjects if s.name != diff.race.baseline), None) if diff.race else None
     if rival is None or not rival.speedup_low or not rival.speedup_high or not before or not after:

@@ -26,10 +26,10 @@ def gate_answer(record: Gate) -> str:
     counts = "" if final == record.outcome else f", which counts as {record.undecided_as}"
     said = f"{name_of(record.model)} {_VERBS[record.outcome]}{counts}: "
     deciding = [each for each in record.limits if each.outcome == record.outcome] or record.limits
-    failed = [each for each in record.controls if not each.passed]
-    if record.outcome == "undecided" and failed and all(each.ratio is not None for each in deciding):
-        return said + f"the control failed{_place(failed[0])}: {failed[0].reason}. Nothing that was measured counts."
     worst = max(deciding, key=_closeness)
+    failed = next((each for each in record.controls if not each.passed and each.dims == worst.dims), None)
+    if failed is not None and worst.measure == "time" and worst.ratio is not None:
+        return f"{said}the control failed{_place(failed)}: {failed.reason}. The times of this case are discarded."
     several = {"passed": f", the closest of {len(deciding)} limits", "failed": f" (and {len(deciding) - 1} more)"}
     more = several.get(record.outcome, "") if len(deciding) > 1 else ""
     return f"{said}{_about(record, worst)}{more}. {_about_controls(record)}".strip()

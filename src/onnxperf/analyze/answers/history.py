@@ -11,8 +11,8 @@ from onnxperf.records.history import (
     History,
     HistoryPoint,
     HistorySeries,
-    timed_count,
 )
+from onnxperf.records.race import YARDSTICK
 from onnxperf.wording.names import dims_text, name_of, visible
 from onnxperf.wording.numbers import count, duration, grouped, percent
 
@@ -31,7 +31,7 @@ def history_answer(record: History) -> str:
         latest = max(changed, key=lambda each: each.changes[-1].first_after.started)
         share = f"Change points in {len(changed)} of {len(record.series)} series"
         return f"{share}; the latest, {_title(latest, record)}: {latest.answer}."
-    judged = [number for each in record.series if (number := _runs(each)) >= FEWEST_POINTS]
+    judged = [each.runs() for each in record.series if each.averages >= FEWEST_POINTS]
     few = len(record.series) - len(judged)
     rest = f"{count(few, 'series', 'series')} with too few runs to look for one"
     if not judged:
@@ -45,11 +45,12 @@ def series_answer(series: HistorySeries, by: By | None) -> str:
     """What one series says, as the end of a sentence."""
     if by == "machine":
         return _machines(series)
-    runs = _runs(series)
-    if runs < FEWEST_POINTS:
-        return f"{count(runs, 'run')}, too few to look for a change point ({FEWEST_POINTS} are needed)"
+    runs, averages = series.runs(), series.averages
+    of = "" if averages == runs else f", {count(averages, 'average')} per day, commit, version and model file"
+    if averages < FEWEST_POINTS:
+        return f"{count(runs, 'run')}{of}, too few to look for a change point ({FEWEST_POINTS} are needed)"
     if not series.changes:
-        return f"no change point in {count(runs, 'run')}"
+        return f"no change point in {count(runs, 'run')}{of}"
     *earlier, last = series.changes
     also = f"; {count(len(earlier), 'earlier change')}" if earlier else ""
     return f"{change_text(last)} since {_place(last, by)}{also}"
@@ -107,11 +108,6 @@ def _title(series: HistorySeries, record: History) -> str:
     return ", ".join(visible(each) for each, differs in zip(parts, differing, strict=True) if differs)
 
 
-def _runs(series: HistorySeries) -> int:
-    """Points with a time."""
-    return timed_count(series.points, series.measure)
-
-
 def notes_on(record: History) -> Iterator[str]:
     """What a reader must know."""
     if record.by != "machine" and any(each.changes for each in record.series):
@@ -119,8 +115,40 @@ def notes_on(record: History) -> Iterator[str]:
             "a change point says when the times changed, to within a few runs, and not why: runs are not measured in "
             "turn, and the machine may have changed as well"
         )
-    if any(each.measure == "mean" for each in record.series):
-        yield "mean times where older runs have no median of single calls"
+    yield from _times_shown(record)
+    yield from _yardstick_notes(record)
     files = {point.fingerprint for each in record.series for point in each.points if point.fingerprint}
     if len(files) > 1:
         yield f"{len(files)} different files under this name"
+
+
+def _times_shown(record: History) -> Iterator[str]:
+    """Which times those are, and which runs do not have them."""
+    measures = {(each.measure, each.yardstick_ns is None) for each in record.series if each.points}
+    usual = sorted({duration(each.yardstick_ns) for each in record.series if each.yardstick_ns is not None})
+    if usual:
+        yield (
+            f"times are undisturbed times of a call, relative to {YARDSTICK} in the same run: they are shown as if it "
+            f"always took its median time, {' or '.join(usual)}"
+        )
+    if ("undisturbed", True) in measures:
+        yield "times are undisturbed times of a call, as measured"
+    older = [f"{each} times" for each in ("median", "mean") if (each, True) in measures]
+    if older:
+        yield f"{' or '.join(older)} of calls, as most of these runs have no undisturbed time"
+    missing = [(each, len(each.points) - each.runs()) for each in record.series]
+    left_out = sum(number - each.failures() for each, number in missing if number)
+    if left_out:
+        is_, has = ("is", "has") if left_out == 1 else ("are", "have")
+        yield f"{count(left_out, 'run')} {is_} left out of the trend, which {has} no such time or no yardstick"
+
+
+def _yardstick_notes(record: History) -> Iterator[str]:
+    """When the yardstick itself changed."""
+    changed = [each.yardstick_changes[-1] for each in record.series if each.yardstick_changes]
+    if changed:
+        latest = max(changed, key=lambda each: each.first_after.started)
+        yield (
+            f"{YARDSTICK} itself is {change_text(latest)} since {_place(latest, record.by)}: these times do not show "
+            "what slows down or speeds up all models alike"
+        )

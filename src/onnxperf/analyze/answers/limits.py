@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from onnxperf.analyze.answers.race import is_disturbance, note_on_others, notes_on_medians
+from onnxperf.analyze.answers.race import is_disturbance, note_on_others, notes_on_readings
 from onnxperf.analyze.judges.outcome import fault_of, parts_of
 from onnxperf.records.race import Case
 from onnxperf.wording.names import name_of
@@ -36,7 +36,7 @@ def _limits(record: Struct) -> Iterator[str]:
         if fault := fault_of(part):
             yield f"{_name(part)}: {fault}{_because(part)}"
         if isinstance(part, Case):
-            yield from notes_on_medians(part)
+            yield from notes_on_readings(part)
 
 
 def _because(part: Struct) -> str:

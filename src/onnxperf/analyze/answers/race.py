@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from statistics import median
 from typing import get_args
 
 from onnxperf.records.base import BUSY_SHARE
 from onnxperf.records.comparison import Verdict
 from onnxperf.records.race import MIN_ROUNDS, Case, Subject
 from onnxperf.wording.names import listed, name_of
-from onnxperf.wording.numbers import count, duration, factor, ratio, significant, time_text, whole_percent
+from onnxperf.wording.numbers import count, duration, factor, significant, time_text, whole_percent
 from onnxperf.wording.spans import in_one, kind_of
 
 _LARGE_PART = 0.25
@@ -21,14 +20,14 @@ _LONG_S = 15.0
 """A race that lasts longer is announced with its length."""
 _SEVERAL = {"launch": "launches", "set-up": "set-ups", "round": "rounds"}
 _OTHERS = "other programs used"
-_DRIFT = "the machine changed its speed during the race"
-_SINGLES_DIFFER = "single calls differ from calls in blocks"
+_FEW_SLOW = 1
+"""Launches that may be slow as a whole by accident."""
 
 
 def answer(subjects: Sequence[Subject], baseline: str | None, min_effect: float) -> str:
     """Which subject is faster, and by how much; times of other outputs are not compared."""
     base = next((subject for subject in subjects if subject.name == baseline), None)
-    if base is None or base.median_ns is None:
+    if base is None or base.time_ns is None:
         return "No subject could be measured."
     comparable = [s for s in subjects if s.status == "ok" and s.speedup is not None]
     rivals = [s for s in comparable if s is not base] if base.status != "differs" else []
@@ -44,8 +43,12 @@ def answer(subjects: Sequence[Subject], baseline: str | None, min_effect: float)
 
 def _about_all(rivals: Sequence[Subject], base: Subject, min_effect: float) -> str:
     if not rivals:
-        calls = count(len(base.call_ns), "single call") if base.call_ns else count(len(base.blocks), "block")
-        return f"{base.name} takes {time_text(base.median_ns or 0.0)} per call (median of {calls})."
+        ends = (
+            f" (95 % interval {time_text(base.time_low_ns)} to {time_text(base.time_high_ns)})"
+            if base.time_low_ns and base.time_high_ns
+            else ""
+        )
+        return f"{base.name} takes {time_text(base.time_ns or 0.0)} per call{ends}."
     if len(rivals) == 1:
         return _about_one(rivals[0], base, min_effect)
     return _about_many(rivals, base, min_effect)
@@ -71,35 +74,23 @@ def note_on_others(share: float | None) -> tuple[str, ...]:
 
 def is_disturbance(note: str) -> bool:
     """Whether a note says that a race was disturbed."""
-    return note.startswith((_OTHERS, _DRIFT))
+    return note.startswith(_OTHERS)
 
 
-def notes_on_medians(case: Case) -> list[str]:
-    """Subjects whose speedup is not the ratio of the medians beside it, beyond the noise: a note per cause."""
-    base = next((subject for subject in case.subjects if subject.name == case.baseline), None)
-    if base is None or not base.blocks:
-        return []
-    found: dict[str, list[str]] = {}
-    for subject in case.subjects:
-        if subject is not base and (cause := _why_medians_disagree(subject, base, case.min_effect)):
-            of_calls = ratio((base.median_ns or 0.0) / (subject.median_ns or 1.0))
-            text = f"{name_of(subject.name)} ({of_calls} by medians, {ratio(subject.speedup)} by launch)"
-            found.setdefault(cause, []).append(text)
-    return [f"{cause}: {', '.join(texts)}" for cause, texts in found.items()]
-
-
-def _why_medians_disagree(subject: Subject, base: Subject, min_effect: float) -> str:
-    low, high = subject.speedup_low, subject.speedup_high
-    if low is None or high is None or not subject.median_ns or not base.median_ns:
-        return ""
-
-    def disagrees(speedup: float) -> bool:
-        return not low / (1 + min_effect) <= speedup <= high * (1 + min_effect)
-
-    if not disagrees(base.median_ns / subject.median_ns):
-        return ""
-    of_base, of_subject = (median(block.per_call_ns for block in each.blocks) for each in (base, subject))
-    return _DRIFT if disagrees(of_base / of_subject) else _SINGLES_DIFFER
+def notes_on_readings(case: Case) -> list[str]:
+    """Rows that are not as simple as they look: calls that vary, two speeds, launches that were slow as a whole."""
+    found = {
+        "calls vary: compared by means": [each.name for each in case.subjects if each.varies],
+        "unsteady, as its own time differs from the one that its speedup gives": [
+            each.name for each in case.subjects if each.unsteady
+        ],
+        "some launches were slower as a whole by more than 8 %": [
+            f"{each.name} ({each.slow_launches} of {each.units})"
+            for each in case.subjects
+            if (each.slow_launches or 0) > _FEW_SLOW and each.units
+        ],
+    }
+    return [f"{what}: {listed(map(name_of, names))}" for what, names in found.items() if names]
 
 
 def about_parts(subjects: Sequence[Subject], casts: Mapping[str, str]) -> str:

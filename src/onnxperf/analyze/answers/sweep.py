@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import NamedTuple, TypeVar
 
-from onnxperf.analyze.answers.race import notes_on_medians, units_of
+from onnxperf.analyze.answers.race import units_of
 from onnxperf.records.race import Case, Subject
 from onnxperf.records.sweep import Duel, SweepModel, SweepRow, dims_of, time_of, values_of, varying
 from onnxperf.wording.names import first_of, listed, name_of, visible
@@ -135,15 +135,10 @@ def _no_winner(stretches: Sequence[Stretch]) -> str:
 
 
 def notes_on_sweep(rows: Sequence[SweepRow]) -> list[str]:
-    """What is true of some cases: too little time, or medians that give another speedup than launches."""
+    """What is true of some cases: too little time."""
     short = sum(any(_lacks_rounds(duel) for duel in row.duels.values()) for row in rows)
-    other = sum(bool(notes_on_medians(row.case)) for row in rows if not row.case.interrupted)
     cases = count(len(rows), "case")
-    notes = {
-        f"{short} of {cases} had no time for the rounds of a verdict: give each more `time`.": short,
-        f"In {other} of {cases} the ratio of medians is not the speedup, which is paired by launch.": other,
-    }
-    return [note for note, number in notes.items() if number]
+    return [f"{short} of {cases} had no time for the rounds of a verdict: give each more `time`."] if short else []
 
 
 def _lacks_rounds(duel: Duel) -> bool:

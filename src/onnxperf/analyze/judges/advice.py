@@ -11,7 +11,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from onnxperf.analyze.judges import statistics as st
-from onnxperf.analyze.judges.comparison import ALL_CALLS, Reading, alpha_of, paired, reading_of
+from onnxperf.analyze.judges.comparison import alpha_of
+from onnxperf.analyze.judges.pairing import ALL_CALLS, Reading, paired, reading_of
+from onnxperf.analyze.judges.weighing import weighed
 from onnxperf.records.advice import Advice, Goal, Hazard, Trial, TrialOutcome, Tried
 from onnxperf.records.base import Status
 from onnxperf.records.race import Case, Subject
@@ -19,9 +21,7 @@ from onnxperf.records.race import Case, Subject
 TIME_SHARE = 0.7
 """Part of the error probability for the speedups of all trials together (Holm)."""
 _CPU_SHARE = 0.1
-"""That for CPU times. What is left is for memory: that five processes of a trial all need less than five of the
-defaults by chance happens in 0.4 %, and there are two such trials."""
-MEMORY_PROCESSES = 5
+"""That for CPU times. What is left is for memory, of which there are two trials."""
 _LEAST_SAVED = 0.05
 """Part of the CPU time or of the memory from which on a saving is a gain."""
 SCREENING = 0.35
@@ -198,7 +198,8 @@ def _tried(
     if subject is None:
         status: Status = "failed" if attempt.problem else "pending"
         return Tried(hazard=attempt.hazard.kind, trial=attempt.trial, status=status, reason=attempt.problem)
-    memory = _memory(needs.get(subject.name, ()), needs.get(base.name, ()) if base else ())
+    memory = weighed(needs.get(base.name, ()) if base else (), needs.get(subject.name, ()), 1 / (1 - _LEAST_SAVED) - 1)
+    of_memory = memory.inverse()
     cpu_ratio = subject.cpu_ns / base.cpu_ns if base is not None and base.cpu_ns and subject.cpu_ns else None
     cpu_low, cpu_high = cpu.get(subject.name, (None, None)) if attempt.hazard.goal == "cpu" else (None, None)
     found = Tried(
@@ -212,12 +213,13 @@ def _tried(
         cpu_ratio=cpu_ratio,
         cpu_low=cpu_low,
         cpu_high=cpu_high,
-        memory_ratio=memory[0] if memory else None,
-        memory_low=memory[1] if memory else None,
-        memory_high=memory[2] if memory else None,
+        memory_ratio=of_memory.ratio,
+        memory_low=of_memory.low,
+        memory_high=of_memory.high,
         verdict=subject.verdict,
     )
-    return replace(found, outcome=_outcome(found, attempt.hazard.goal))
+    saves = {"cpu": _saves_cpu(found), "memory": memory.verdict == "faster"}
+    return replace(found, outcome=_outcome(found, saves.get(attempt.hazard.goal, False)))
 
 
 def _of_whole_time(reason: str) -> str:
@@ -226,14 +228,17 @@ def _of_whole_time(reason: str) -> str:
     return re.sub(r"`time=(\d+)`", whole, reason)
 
 
-def _outcome(tried: Tried, goal: Goal) -> TrialOutcome:
+def _saves_cpu(tried: Tried) -> bool:
+    ratio, high = tried.cpu_ratio, tried.cpu_high
+    return ratio is not None and high is not None and high < 1 and ratio <= 1 - _LEAST_SAVED
+
+
+def _outcome(tried: Tried, saves: bool) -> TrialOutcome:
     if tried.status != "ok" or tried.verdict in (None, "baseline"):
         return "untried"
     if tried.verdict == "faster":
         return "gain"
-    ratios = {"time": (None, None), "cpu": (tried.cpu_ratio, tried.cpu_high)}
-    ratio, high = ratios.get(goal, (tried.memory_ratio, tried.memory_high))
-    if ratio is not None and high is not None and high < 1 and ratio <= 1 - _LEAST_SAVED:
+    if saves:
         return "trade" if tried.verdict == "slower" else "gain"
     is_open = tried.verdict == "undecided" and (tried.speedup_high is None or tried.speedup_high > 1)
     return "undecided" if is_open else "none"
@@ -256,14 +261,3 @@ def _cpu_ratios(subjects: Sequence[Subject], base: Subject | None) -> dict[str, 
         low, high = estimate.interval(level)  # logs of baseline / subject
         found[name] = (math.exp(-high), math.exp(-low))
     return found
-
-
-def _memory(ours: Sequence[int], theirs: Sequence[int]) -> tuple[float, float, float] | None:
-    """Ratio of medians, and how far all processes of one side are from all of the other."""
-    if not ours or not theirs:
-        return None
-    return (
-        max(median(ours), 1) / max(median(theirs), 1),
-        max(min(ours), 1) / max(*theirs, 1),
-        max(*ours, 1) / max(min(theirs), 1),
-    )

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from statistics import median
 
 from msgspec.structs import replace
 
+from onnxperf.analyze.judges import weighing
 from onnxperf.analyze.judges.comparison import compare
+from onnxperf.analyze.judges.node_times import compare_times, is_different, pair_of
 from onnxperf.records.bisect import BisectSide, BisectStep, Change, OperatorChange, Outcome, Purpose
 from onnxperf.records.comparison import Verdict
-from onnxperf.records.profile import Diff
+from onnxperf.records.diff import Diff, DiffRow
 from onnxperf.records.race import Case, Measurement, Subject
 
 _OF_CHANGE: dict[Change, tuple[Verdict, ...]] = {
@@ -51,26 +52,18 @@ def raced(purpose: Purpose, case: Case, base: str, candidate: str) -> BisectStep
 def weighed(
     purpose: Purpose, names: tuple[str, str], base: Sequence[int], candidate: Sequence[int], min_effect: float
 ) -> BisectStep:
-    """Bytes that several processes of both needed, as a step; all of one side have to exceed all of the other."""
-    ratio = max(median(candidate), 1) / max(median(base), 1)
-    low, high = max(min(candidate), 1) / max(*base, 1), max(*candidate, 1) / max(min(base), 1)
-    verdict: Verdict = "undecided"
-    if 1 / (1 + min_effect) < low and high < 1 + min_effect:
-        verdict = "equivalent"
-    elif (low > 1 or high < 1) and abs(math.log(ratio)) >= math.log1p(min_effect):
-        verdict = "slower" if low > 1 else "faster"
+    """Bytes that several processes of both needed, as a step."""
+    found = weighing.weighed(base, candidate, min_effect)
     return BisectStep(
         purpose=purpose,
         base=names[0],
         candidate=names[1],
         side="undecided",
-        verdict=verdict,
-        ratio=ratio,
-        ratio_low=low,
-        ratio_high=high,
-        base_amount=median(base),
-        amount=median(candidate),
-        reason="the processes of one side differ too much from each other" if verdict == "undecided" else "",
+        verdict=found.verdict,
+        **found.inverse().named("ratio"),
+        base_amount=found.before,
+        amount=found.after,
+        reason=found.reason,
     )
 
 
@@ -144,17 +137,22 @@ def outcome_of(steps: Sequence[BisectStep], left: int) -> Outcome:
 
 
 def operators_behind(diff: Diff) -> tuple[OperatorChange, ...]:
-    """Operators whose times account for most of a difference in its direction, from profiles of both sides."""
-    times: dict[str, list[float]] = {}
+    """Operators that differ over launches and account for most of a difference in its direction."""
+    rows: dict[str, list[DiffRow]] = {}
     for row in diff.rows:
-        of_operator = times.setdefault(row.op_name, [0.0, 0.0])
-        of_operator[0] += row.before_usual_us
-        of_operator[1] += row.after_usual_us
+        rows.setdefault(row.op_name, []).append(row)
+    times = {name: _times(several) for name, several in rows.items()}
     total = sum(after - before for before, after in times.values())
-    same_way = {name: each for name, each in times.items() if (each[1] - each[0]) * total > 0}
+    found = compare_times([pair_of(rows[name], shown) for name, shown in times.items()])
+    proven = {name: each for (name, each), judged in zip(times.items(), found, strict=True) if is_different(judged)}
+    same_way = {name: each for name, each in proven.items() if (each[1] - each[0]) * total > 0}
     ordered = sorted(same_way.items(), key=lambda item: -abs(item[1][1] - item[1][0]))
     named = [(name, each) for name, each in ordered if abs(each[1] - each[0]) >= _LEAST_SHARE * abs(total)]
     return tuple(
         OperatorChange(op_name=name, before_us=before, after_us=after)
         for name, (before, after) in named[:_MOST_OPERATORS]
     )
+
+
+def _times(rows: Sequence[DiffRow]) -> tuple[float, float]:
+    return sum(row.before_usual_us for row in rows), sum(row.after_usual_us for row in rows)

@@ -2,13 +2,15 @@
 
 # The energy statistic proposes the best split of each of many windows (Matteson and James, 2014), Welch's t-test
 # decides it (arXiv 2301.03034 and 2505.06758), what is weak between its neighbours is merged again, and least squares
-# place it. Nothing is random: the same runs always have the same change points.
+# place it. Values that resemble the ones before them tell less than independent ones: how much they do is estimated
+# between the proposed changes, and what is left must stand up to the error that this gives. Nothing is random: the same
+# runs always have the same change points.
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
 from itertools import groupby
 from statistics import NormalDist
 from typing import NamedTuple
@@ -32,6 +34,14 @@ _AT_ONCE = 400_000
 """Distances that are computed together."""
 _TO_DEVIATION = 1.4826
 """From the median of absolute differences to the deviation of a normal distribution."""
+_MOST_CORRELATED = 0.99
+"""Beyond, no number of values would tell anything."""
+_MARGIN = NormalDist().inv_cdf(0.9)
+"""Standard errors that are added to an estimated correlation: one that is too low costs false changes."""
+_ESTIMATES = 3
+"""How often the correlation is estimated at most: each time, fewer changes are left."""
+_LEAST_FREEDOM = 1e-3
+"""Of values that are worth no more than one."""
 
 
 class LevelChange(NamedTuple):
@@ -43,12 +53,27 @@ class LevelChange(NamedTuple):
     """Mean of the values since the change before it."""
     after: float
     """Mean of the values up to the change after it."""
+    difference: Estimate
+    """After - before, with the error that the correlation of the values gives it."""
     p_value: float
     """Adjusted for all places that were searched."""
 
 
+class Levels(NamedTuple):
+    """What a series says."""
+
+    changes: list[LevelChange]
+    correlation: float
+    """Of a value with the one before it, between the changes."""
+
+
 def change_points(values: Sequence[float] | Floats, min_change: float = 0.0, several: int = 1) -> list[LevelChange]:
-    """The places where the mean of independent values changes by at least `min_change`.
+    """The places where the mean of the values changes by at least `min_change`."""
+    return find_levels(values, min_change, several).changes
+
+
+def find_levels(values: Sequence[float] | Floats, min_change: float = 0.0, several: int = 1) -> Levels:
+    """The same, and how much the values resemble their neighbours.
 
     In series that never change, the probability of one or more is at most 5 %, in all `several` of them together: every
     window of each and every place in it counts as a test of its own (Bonferroni).
@@ -60,9 +85,37 @@ def change_points(values: Sequence[float] | Floats, min_change: float = 0.0, sev
     for begin, place, end in _promising(series, windows, tests):
         for place_found, p_value in _splits(series, begin, end, tests, place):
             found[place_found] = min(p_value, found.get(place_found, 1.0))
-    places = _merged(series, _apart(found), tests, min_change)
-    placed = _merged(series, _refined(series, places), tests, min_change)
-    return [_change(series, placed, index, tests) for index in range(len(placed))]
+    places, correlation = _apart(found), correlation_within(series, [])
+    test = partial(_change, series, tests=tests, correlation=_cautious(correlation, len(series)))
+    for _ in range(_ESTIMATES if places else 0):
+        correlation, before = correlation_within(series, places), places
+        test = partial(_change, series, tests=tests, correlation=_cautious(correlation, len(series)))
+        places = _merged(_refined(series, _merged(places, test, min_change)), test, min_change)
+        if places == before:
+            break
+    return Levels([test(places, each) for each in range(len(places))], correlation)
+
+
+def correlation_within(series: Floats, places: Sequence[int]) -> float:
+    """How much a value resembles the one before it, between these places; those that avoid each other do not.
+
+    Each level that is estimated hides a part of it, (1 + 3 times itself) / number (Kendall, 1954), which is given back.
+    """
+    parts = [part - part.mean() for part in np.split(series, places) if len(part)]
+    square = sum(float(part @ part) for part in parts)
+    count, levels = len(series), len(parts)
+    if square == 0:
+        return 0.0
+    if count <= 3 * levels:
+        return _MOST_CORRELATED
+    products = sum(float(part[1:] @ part[:-1]) for part in parts)
+    seen = products / square * count / (count - levels)
+    return min(max(0.0, (count * seen + levels) / (count - 3 * levels)), _MOST_CORRELATED)
+
+
+def _cautious(correlation: float, count: int) -> float:
+    """The same with its error, which is that of Fisher's transformation."""
+    return min(math.tanh(math.atanh(correlation) + _MARGIN / math.sqrt(max(count, 1))), _MOST_CORRELATED)
 
 
 def without_outliers(series: Floats) -> Floats:
@@ -122,7 +175,7 @@ def _promising(series: Floats, windows: Sequence[tuple[int, int]], tests: int) -
 
 def _splits(series: Floats, begin: int, end: int, tests: int, place: int) -> Iterator[tuple[int, float]]:
     """Where a window is split, then each of its parts, as long as the test finds them different."""
-    p_value = _p_value(series[begin:place], series[place:end], tests)
+    p_value = _p_value(_mean(series[place:end]).minus(_mean(series[begin:place])), tests)
     if p_value > ALPHA:
         return
     yield place, p_value
@@ -161,32 +214,32 @@ def _lower(count: int) -> npt.NDArray[np.float32]:
 def _apart(found: dict[int, float]) -> list[int]:
     """Of places too close for a segment between them, the one that is surest."""
     kept: list[int] = []
+    taken: set[int] = set()
     for place in sorted(found, key=lambda each: (found[each], each)):
-        if all(abs(place - other) >= FEWEST for other in kept):
+        if place not in taken:
             kept.append(place)
+            taken.update(range(place - FEWEST + 1, place + FEWEST))
     return sorted(kept)
 
 
-def _merged(series: Floats, places: Sequence[int], tests: int, min_change: float) -> list[int]:
+def _merged(places: Sequence[int], test: Callable[[Sequence[int], int], LevelChange], min_change: float) -> list[int]:
     """The places without those that separate segments which are alike, the weakest first."""
     left = list(places)
-    changes = [_change(series, left, index, tests) for index in range(len(left))]
-    while changes:
-        weakest = max(range(len(left)), key=lambda index: _weakness(changes[index], min_change))
-        if not _is_weak(changes[weakest], min_change):
+    weak = [_weakness(test(left, index), min_change) for index in range(len(left))]
+    while weak:
+        weakest = max(range(len(left)), key=weak.__getitem__)
+        if not weak[weakest][0]:
             break
-        del left[weakest], changes[weakest]
+        del left[weakest], weak[weakest]
         for index in range(max(0, weakest - 1), min(len(left), weakest + 1)):
-            changes[index] = _change(series, left, index, tests)
+            weak[index] = _weakness(test(left, index), min_change)
     return left
 
 
 def _weakness(change: LevelChange, min_change: float) -> tuple[bool, float, float]:
-    return _is_weak(change, min_change), change.p_value, -abs(change.after - change.before)
-
-
-def _is_weak(change: LevelChange, min_change: float) -> bool:
-    return change.p_value > ALPHA or abs(change.after - change.before) < min_change
+    """Whether it is too weak to be called one, and what is weaker than others."""
+    size = abs(change.difference.value)
+    return change.p_value > ALPHA or size < min_change, change.p_value, -size
 
 
 def _refined(series: Floats, places: Sequence[int]) -> list[int]:
@@ -212,15 +265,15 @@ def _segment(series: Floats, places: Sequence[int], index: int) -> tuple[int, in
     return begin, places[index + 1] if index + 1 < len(places) else len(series)
 
 
-def _change(series: Floats, places: Sequence[int], index: int, tests: int) -> LevelChange:
+def _change(series: Floats, places: Sequence[int], index: int, tests: int, correlation: float) -> LevelChange:
     begin, end = _segment(series, places, index)
-    before, after = series[begin : places[index]], series[places[index] : end]
-    return LevelChange(places[index], float(before.mean()), float(after.mean()), _p_value(before, after, tests))
+    before, after = (_mean(part, correlation) for part in (series[begin : places[index]], series[places[index] : end]))
+    difference = after.minus(before)
+    return LevelChange(places[index], before.value, after.value, difference, _p_value(difference, tests))
 
 
-def _p_value(before: Floats, after: Floats, tests: int) -> float:
+def _p_value(difference: Estimate, tests: int) -> float:
     """That of Welch's test, times the number of tests."""
-    difference = _mean(after).minus(_mean(before))
     if difference.error > 0:
         least = math.erfc(abs(difference.value) / difference.error / math.sqrt(2))
         if least * tests > ALPHA:  # Student's is larger still, and takes longer to compute
@@ -228,9 +281,19 @@ def _p_value(before: Floats, after: Floats, tests: int) -> float:
     return min(1.0, difference.p_value * tests)
 
 
-def _mean(values: Floats) -> Estimate:
+def _mean(values: Floats, correlation: float = 0.0) -> Estimate:
     """By hand: numpy's own functions take longer than the sums of a window."""
     count = len(values)
     mean = float(values.sum()) / count
     off = values - mean
-    return Estimate(mean, math.sqrt(float(off @ off) / (count - 1) / count), count - 1)
+    freedom = max(effective_count(count, correlation) - 1, _LEAST_FREEDOM)
+    return Estimate(mean, math.sqrt(float(off @ off) / count / freedom), max(1, int(freedom)))
+
+
+def effective_count(count: int, correlation: float) -> float:
+    """How many independent values have a mean that varies as much: each resembles the one before it (AR(1))."""
+    if correlation == 0:
+        return count
+    apart = 1 - correlation
+    inflation = (1 + correlation) / apart - 2 * correlation * (1 - correlation**count) / (count * apart**2)
+    return count / inflation

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -11,17 +11,42 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from onnxperf.analyze.judges import statistics as st
-from onnxperf.analyze.judges.gate import is_told
-from onnxperf.analyze.judges.reasons import MIN_LAUNCHES, Evidence, what_is_missing
+from onnxperf.analyze.judges.pairing import (
+    MEANS,
+    QUICKEST,
+    Reading,
+    Rounds,
+    estimate_of,
+    has_several_threads,
+    paired,
+    reading_of,
+    undisturbed,
+)
+from onnxperf.analyze.judges.reasons import MIN_LAUNCHES, what_is_missing
 from onnxperf.analyze.judges.throughput import with_rates
-from onnxperf.analyze.judges.times import numbered, timed
-from onnxperf.records.comparison import Unit, Verdict
-from onnxperf.records.race import BENCH_VERSION, LARGE_CLAIM, SMALL_CLAIM, Bench, Block, Case, Measurement, Subject
+from onnxperf.analyze.judges.times import timed, with_fitted_times
+from onnxperf.records.comparison import Comparison, Verdict
+from onnxperf.records.race import (
+    BENCH_VERSION,
+    FEWEST_ROUNDS,
+    LARGE_CLAIM,
+    SMALL_CLAIM,
+    Bench,
+    Case,
+    Measurement,
+    Subject,
+)
 
 R = TypeVar("R", bound=Struct)
 
 PRECISE = 0.05
 """A race goes on while an interval reaches further than this from its middle, even if its verdict is clear."""
+_SURELY = 0.01
+"""How rarely chance may part the two readings of a race before means decide."""
+_SLOW_LAUNCH = 0.08
+"""A launch is slow as a whole when it is slower than the usual one by more than this: no layout of memory does that."""
+_RULE_OF_THREE = 3
+"""Calls / 3: what happens less often is missed in 5 % of races (0.95 = 1 - exp(-3))."""
 
 
 def baseline_of(subjects: Sequence[Measurement], wanted: str | None) -> str | None:
@@ -30,21 +55,13 @@ def baseline_of(subjects: Sequence[Measurement], wanted: str | None) -> str | No
     return wanted if wanted in measured else next(iter(measured), None)
 
 
-def settled(
-    subjects: Sequence[Measurement],
-    baseline: str | None,
-    min_effect: float,
-    alpha_share: float = 1.0,
-    max_slowdown: float | None = None,
-) -> bool:
-    """Is there nothing left to find out about these subjects? With a limit: are all of them beside it?"""
+def settled(subjects: Sequence[Measurement], baseline: str | None, min_effect: float, alpha_share: float = 1.0) -> bool:
+    """Is there nothing left to find out about these subjects?"""
     measured = [subject for subject in subjects if subject.status == "ok"]
     if len(measured) == 1:
         return _is_precise(measured[0], min_effect)
     judged = compare(subjects, baseline_of(subjects, baseline), min_effect, alpha_share)
     sound = [subject for subject in judged if subject.status == "ok"]
-    if max_slowdown is not None:
-        return all(subject.verdict == "baseline" or is_told(subject, max_slowdown) for subject in sound)
     return all(map(_is_settled, sound))
 
 
@@ -63,7 +80,8 @@ def compare(
     base = next((subject for subject in subjects if subject.name == baseline), None)
     rivals = [s for s in subjects if base is not None and s is not base and paired(s, base).values.size]
     judgements = _judge(rivals, base, min_effect, alpha_share) if base is not None else {}
-    return tuple(_concluded(subject, subject is base, judgements.get(subject.name)) for subject in subjects)
+    judged = [_with_judgement(subject, subject is base, judgements.get(subject.name)) for subject in subjects]
+    return with_fitted_times(judged, baseline, min_effect)
 
 
 def with_times_of_today(record: R) -> R:
@@ -75,101 +93,40 @@ def with_times_of_today(record: R) -> R:
 
 
 def measured_again(case: Case) -> Case:
-    """A case that was kept before, with times and intervals as they are read from blocks and calls today.
+    """A case that was kept before, with times as they are read from blocks and calls today.
 
-    Verdicts stay what they were when they were given.
+    Speedups and verdicts stay what they were when they were given.
     """
-    base = next((subject for subject in case.subjects if subject.name == case.baseline), None)
-    return with_rates(replace(case, subjects=tuple(_measured_again(subject, base) for subject in case.subjects)))
-
-
-def _measured_again(subject: Subject, base: Subject | None) -> Subject:
-    again = timed(subject)
-    if base is None or subject is base or paired(subject, base).evidence.carries_interval:
-        return again
-    return replace(again, speedup_low=None, speedup_high=None)
-
-
-class Rounds(NamedTuple):
-    """The rounds that a subject shares with the baseline."""
-
-    ours: st.Floats
-    """Time of a call of the subject in each round."""
-    theirs: st.Floats
-    """That of the baseline."""
-    units: st.Ints
-    """Which launch or set-up each round belongs to, from 0."""
-    evidence: Evidence
-
-    @property
-    def values(self) -> st.Floats:
-        """Log-ratio of each round; above 0 is faster."""
-        return np.asarray(np.log(self.theirs / self.ours), dtype=np.float64)
-
-
-class Reading(NamedTuple):
-    """How blocks are read: the time of each, and the log-ratio that all blocks of a unit give together."""
-
-    time_of: Callable[[Block], float]
-    by_unit: Callable[[Rounds], st.Floats]
-
-
-def _matched(rounds: Rounds) -> st.Floats:
-    ours, theirs, quickest = rounds.ours, rounds.theirs, (float(rounds.ours.min()), float(rounds.theirs.min()))
-    of_units = [rounds.units == unit for unit in range(int(rounds.units.max()) + 1)]
-    return np.array([st.matching_shift(ours[own], theirs[own], quickest) for own in of_units], dtype=np.float64)
-
-
-ALL_CALLS = Reading(lambda block: block.per_call_ns, lambda rounds: st.by_unit(np.median, rounds.values, rounds.units))
-"""Whole blocks, paired by round."""
-QUICKEST = Reading(lambda block: max(block.quickest_ns or 0.0, 1e-3), _matched)
-"""The quickest piece of every block; those of a unit are matched with each other.
-
-Other programs, and other guests of the host, only ever slow down: while they make blocks differ by 10 %, and rounds by
-as much, matched pieces of a launch differ by half a percent.
-"""
-
-
-def reading_of(subjects: Iterable[Measurement]) -> Reading:
-    """By quickest pieces, unless a subject was measured before these were timed."""
-    has_pieces = all(block.quickest_ns is not None for subject in subjects for block in subject.blocks)
-    return QUICKEST if has_pieces else ALL_CALLS
-
-
-def paired(subject: Measurement, base: Measurement, reading: Reading = ALL_CALLS) -> Rounds:
-    """The rounds that both have: launches are their units, or set-ups where launches are few."""
-    theirs = {block.round: block for block in base.blocks}
-    both = [(block, theirs[block.round]) for block in subject.blocks if block.round in theirs]
-    launches = numbered([(a.launch, b.launch) for a, b in both])
-    set_ups = numbered([(a.launch, a.set_up, b.launch, b.set_up) for a, b in both])
-    starts = [block.start_ns for _, block in both]  # of the baseline, so that all of its rivals have the same pace
-    span_s = (max(starts) - min(starts)) / 1e9 if starts else 0.0
-    evidence = Evidence(len(both), len(np.unique(launches)), len(np.unique(set_ups)), span_s)
-    return Rounds(
-        np.array([reading.time_of(block) for block, _ in both], dtype=np.float64),
-        np.array([reading.time_of(block) for _, block in both], dtype=np.float64),
-        launches if evidence.unit == "launch" else set_ups,
-        evidence,
-    )
+    subjects = with_fitted_times([timed(subject) for subject in case.subjects], case.baseline, case.min_effect)
+    return with_rates(replace(case, subjects=subjects))
 
 
 # ---------------------------------------------------------------- verdicts
 
 
-class _Test(NamedTuple):
-    """How likely data as clear as these are without a difference, and the estimate where units carry one."""
+class _Read(NamedTuple):
+    """A rival and the baseline by one reading of their blocks."""
 
-    p_value: float
-    estimate: st.Estimate | None
+    rounds: Rounds
+    estimate: st.Estimate
+    least: float
+    """Log of the smallest speedup that can be claimed from so little evidence."""
+
+    @property
+    def p_value(self) -> float:
+        return self.estimate.beyond(self.least)
 
 
 class _Judgement(NamedTuple):
-    log_speedup: float
-    bounds: tuple[float, float] | None
-    verdict: Verdict
-    reason: str
-    unit: Unit
-    units: int
+    found: Comparison
+    varies: bool = False
+    slow_launches: int | None = None
+
+
+def estimate_against(subject: Measurement, base: Measurement, min_effect: float) -> st.Estimate | None:
+    """The log of the speedup that is printed, by the reading that decides; None where it has no interval."""
+    read, _ = _deciding(subject, base, reading_of((subject, base)), min_effect)
+    return read.estimate if read is not None and read.rounds.evidence.carries_interval else None
 
 
 def _judge(
@@ -177,55 +134,106 @@ def _judge(
 ) -> dict[str, _Judgement]:
     """Compare all rivals with the baseline at once, so that many raise no more false alarms than one (Holm)."""
     reading = reading_of((base, *rivals))
-    pairs = [paired(subject, base, reading) for subject in rivals]
-    tests = [_test_of(each, reading, min_effect) for each in pairs]
-    levels = st.holm_levels([test.p_value for test in tests], [alpha_share * alpha_of(subject) for subject in rivals])
-    found = {
-        subject.name: _judgement(each, test, level, min_effect)
-        for subject, each, test, level in zip(rivals, pairs, tests, levels, strict=True)
-    }
-    if reading is not ALL_CALLS:
-        for subject, level in zip(rivals, levels, strict=True):
-            whole = paired(subject, base)
-            of_all = _judgement(whole, _test_of(whole, ALL_CALLS, min_effect), level, min_effect)
-            found[subject.name] = _unless_contradicted(found[subject.name], of_all.verdict)
+    deciding = {each.name: _deciding(each, base, reading, min_effect) for each in rivals}
+    p_values = [1.0 if read is None else read.p_value for read, _ in deciding.values()]
+    levels = st.holm_levels(p_values, [alpha_share * alpha_of(subject) for subject in rivals])
+    found = {}
+    for subject, level in zip(rivals, levels, strict=True):
+        read, varies = deciding[subject.name]
+        if read is None:
+            found[subject.name] = _Judgement(_biased(subject, base))
+            continue
+        judged = _concluded(read, level, min_effect)
+        if not varies:
+            judged = _unless_contradicted(judged, subject, base, level, min_effect)
+        found[subject.name] = _Judgement(_with_blind_spot(judged, subject), varies, _slow_launches(subject, base))
     return found
 
 
-def _unless_contradicted(found: _Judgement, of_all_calls: Verdict) -> _Judgement:
-    """No verdict where whole blocks have another one: then calls of a subject differ by themselves, not by chance."""
-    if "undecided" in (found.verdict, of_all_calls) or found.verdict == of_all_calls:
-        return found
-    differ = f"by its quickest calls it is {found.verdict}, by all calls {of_all_calls}"
-    return found._replace(verdict="undecided", reason=f"{differ}: its times vary too much; look at its percentiles")
+def _deciding(
+    subject: Measurement, base: Measurement, reading: Reading, min_effect: float
+) -> tuple[_Read | None, bool]:
+    """The reading that decides: quickest pieces, or means of launches where the two differ beyond the noise.
+
+    Quickest pieces flatter a subject whose own calls vary: what other programs do slows down both sides, what a subject
+    does by itself only its own. None where other programs bias the race. Also whether calls vary.
+    """
+    rounds = undisturbed(subject, base, reading)
+    if rounds is None:
+        return None, False
+    quick = _Read(rounds, estimate_of(rounds, reading), _least(rounds, min_effect))
+    if reading is not QUICKEST or not rounds.evidence.carries_estimate:
+        return quick, False
+    whole = undisturbed(subject, base, MEANS) or rounds
+    differences = st.mean_of(MEANS.by_unit(whole) - reading.by_unit(rounds))
+    if differences.p_value >= _SURELY or abs(differences.value) < math.log1p(min_effect):
+        return quick, False
+    return _Read(whole, estimate_of(whole, MEANS), quick.least), True
 
 
-def _test_of(pairs: Rounds, reading: Reading, min_effect: float) -> _Test:
-    """Enough units: Student's test of their trimmed mean. Fewer: do all rounds agree in a large difference?"""
-    if pairs.evidence.carries_estimate:
-        estimate = st.trimmed_mean(reading.by_unit(pairs))
-        return _Test(estimate.p_value, estimate)
-    return _Test(st.sign_test(pairs.values, math.log1p(max(LARGE_CLAIM, min_effect))), None)
+def _least(rounds: Rounds, min_effect: float) -> float:
+    return 0.0 if rounds.evidence.carries_estimate else math.log1p(max(LARGE_CLAIM, min_effect))
 
 
-def _judgement(pairs: Rounds, test: _Test, level: float, min_effect: float) -> _Judgement:
-    evidence = pairs.evidence
-    bounds: tuple[float, float] | None = None
+def _concluded(read: _Read, level: float, min_effect: float) -> Comparison:
+    evidence, estimate = read.rounds.evidence, read.estimate
+    bounds = estimate.interval(level) if evidence.rounds >= FEWEST_ROUNDS else None
     verdict: Verdict = "undecided"
-    unit: Unit = "round"
-    units = evidence.rounds
-    if test.estimate is not None:
-        unit, units = evidence.unit, evidence.units
-        estimate, bounds = test.estimate.value, test.estimate.interval(level)
-        verdict = verdict_of(estimate, bounds, min_effect, evidence.launches)
-    else:
-        estimate = float(np.median(pairs.values))
-        if evidence.carries_interval:
-            bounds = st.range_of(pairs.values, level)
-        if test.p_value <= level:
-            verdict = "faster" if estimate > 0 else "slower"
-    reason = what_is_missing(evidence, bounds, min_effect) if verdict == "undecided" else ""
-    return _Judgement(estimate, bounds, verdict, reason, unit, units)
+    if bounds is not None and read.least == 0:
+        verdict = verdict_of(estimate.value, bounds, min_effect, evidence.launches)
+    elif bounds is not None and (bounds[0] > read.least or bounds[1] < -read.least):
+        verdict = "faster" if estimate.value > 0 else "slower"
+    shown = bounds if evidence.carries_interval else None
+    return Comparison(
+        ratio=math.exp(estimate.value),
+        low=math.exp(shown[0]) if shown else None,
+        high=math.exp(shown[1]) if shown else None,
+        verdict=verdict,
+        reason=what_is_missing(evidence, shown, min_effect) if verdict == "undecided" else "",
+        unit=(evidence.unit if read.least == 0 else "round") if shown else None,
+        units=(evidence.units if read.least == 0 else evidence.rounds) if shown else None,
+    )
+
+
+def _unless_contradicted(
+    found: Comparison, subject: Measurement, base: Measurement, level: float, min_effect: float
+) -> Comparison:
+    """No verdict where the means of launches have another one, though not so clearly that they decide."""
+    rounds = undisturbed(subject, base, MEANS)
+    if rounds is None or not rounds.evidence.carries_estimate:
+        return found
+    of_means = _concluded(_Read(rounds, estimate_of(rounds, MEANS), 0.0), level, min_effect).verdict
+    if "undecided" in (found.verdict, of_means) or found.verdict == of_means:
+        return found
+    differ = f"by its quickest calls it is {found.verdict}, by all calls {of_means}"
+    return replace(found, verdict="undecided", reason=f"{differ}: a longer `time` shows whether its calls vary")
+
+
+def _biased(subject: Measurement, base: Measurement) -> Comparison:
+    """What remains to be said where other programs took processors from threads that wait for each other."""
+    whole = paired(subject, base, reading_of((subject, base)))
+    threaded = " and ".join(each.name for each in (subject, base) if has_several_threads(each))
+    reason = (
+        f"other programs took processors from the threads of {threaded} all the time: close them, or use `threads=1`"
+    )
+    return Comparison(ratio=math.exp(float(np.median(whole.values))), verdict="undecided", reason=reason)
+
+
+def _with_blind_spot(found: Comparison, subject: Measurement) -> Comparison:
+    """Equal by single calls, of which there were few: what that cannot show."""
+    calls = [block.calls for block in subject.blocks]
+    if found.verdict != "equivalent" or max(calls) > 1:
+        return found
+    return replace(found, reason=f"slow calls rarer than 1 in {max(len(calls) // _RULE_OF_THREE, 1)} cannot be seen")
+
+
+def _slow_launches(subject: Measurement, base: Measurement) -> int | None:
+    """Launches in which the subject was slower as a whole than it usually is, beside the baseline."""
+    rounds = paired(subject, base, reading_of((subject, base)))
+    if not rounds.evidence.carries_estimate:
+        return None
+    shifts = st.by_unit(np.median, rounds.values, rounds.units)
+    return int((shifts < np.median(shifts) - math.log1p(_SLOW_LAUNCH)).sum())
 
 
 def verdict_of(estimate: float, bounds: tuple[float, float], min_effect: float, launches: int) -> Verdict:
@@ -240,23 +248,23 @@ def verdict_of(estimate: float, bounds: tuple[float, float], min_effect: float, 
     return "undecided" if claim < math.log1p(SMALL_CLAIM) and launches < MIN_LAUNCHES else verdict
 
 
-def _concluded(subject: Measurement, is_base: bool, judgement: _Judgement | None) -> Subject:
+def _with_judgement(subject: Measurement, is_base: bool, judgement: _Judgement | None) -> Subject:
     measured = {field: getattr(subject, field) for field in Measurement.__struct_fields__}
     summary = timed(Subject(**measured))
     if is_base and subject.blocks:
         return replace(summary, speedup=1.0, verdict="baseline")
     if judgement is None:
         return summary
-    low, high = map(math.exp, judgement.bounds) if judgement.bounds else (None, None)
+    found = judgement.found
     return replace(
         summary,
-        speedup=math.exp(judgement.log_speedup),
-        speedup_low=low,
-        speedup_high=high,
-        verdict=judgement.verdict,
-        reason=subject.reason or judgement.reason,
-        unit=judgement.unit if judgement.bounds else None,
-        units=judgement.units if judgement.bounds else None,
+        **found.named("speedup"),
+        verdict=found.verdict,
+        reason=subject.reason or found.reason,
+        unit=found.unit,
+        units=found.units,
+        varies=judgement.varies,
+        slow_launches=judgement.slow_launches,
     )
 
 

@@ -27,7 +27,6 @@ from onnxperf.records.sweep import (
     by_model,
     cells_of,
     dims_of,
-    mean_of,
     measured,
     subject_in,
     subjects_of,
@@ -111,7 +110,7 @@ def duel(case: Case, baseline: str, rival: str) -> Duel:
 def _indirect(case: Case, one: Subject, two: Subject) -> Duel:
     """Two subjects that the case compared with a third."""
     if not _sound(one.speedup) or not _sound(two.speedup):
-        ratio = (mean_of(one) or 1.0) / (mean_of(two) or 1.0)
+        ratio = (time_of(one) or 1.0) / (time_of(two) or 1.0)
         return Duel(ratio, "undecided", reason=NOT_COMPARED)
     ratio = two.speedup / one.speedup
     clear = abs(math.log(ratio)) >= math.log1p(case.min_effect)

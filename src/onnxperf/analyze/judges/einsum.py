@@ -93,7 +93,7 @@ def _speedup(case: Case | None, name: str | None) -> float | None:
 
 def _measured(case: Case | None) -> list[Subject]:
     subjects = case.subjects if case is not None else ()
-    return [each for each in subjects if each.status == "ok" and each.median_ns is not None]
+    return [each for each in subjects if each.status == "ok" and each.time_ns is not None]
 
 
 # ---------------------------------------------------------------- a model

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from onnxperf.analyze.judges import statistics as st
 from onnxperf.analyze.judges.gate import broken, instructions_limit, side_of
-from onnxperf.analyze.judges.yardstick import BETWEEN_RUNS, MOST_DRIFT, change_of, has_yardsticks, weakness
+from onnxperf.analyze.judges.pairing import paired
+from onnxperf.analyze.judges.yardstick import (
+    BETWEEN_RUNS,
+    MOST_DRIFT,
+    RunChange,
+    change_of,
+    has_yardsticks,
+    weakness,
+)
 from onnxperf.errors import BadOption
 from onnxperf.records.base import Machine, Scalar
 from onnxperf.records.gate import NEW, GateLimit
-from onnxperf.records.race import Case, Subject
+from onnxperf.records.race import ALPHA, Case, Measurement, Subject
+from onnxperf.records.sweep import time_of
 from onnxperf.wording.names import dims_text, listed
 from onnxperf.wording.numbers import count, factor, significant
 
@@ -23,6 +36,14 @@ _INCLUDED = (
     "the interval includes the limit, as runs that were not measured in turn differ by about "
     f"{significant(100 * BETWEEN_RUNS)} %: race both models, or set a larger `max_slowdown`"
 )
+_CONTRADICTED = (
+    "by the quickest calls it is on one side of the limit, by all calls on the other: its times vary too much, or "
+    "those of the record did; race both models"
+)
+_KNOWN = 1000
+"""Degrees of freedom of an error that many runs have shown."""
+_LEAST_NS = 1e-3
+"""Of a mean: no logarithm is of nothing."""
 
 
 class RecordedRun(Struct, frozen=True, kw_only=True):
@@ -83,45 +104,98 @@ def side_for(case: Case, sides: Sequence[RecordedSide]) -> RecordedSide | None:
     return next((side for side in sides if side.case.dims == case.dims), None)
 
 
+class _Found(NamedTuple):
+    """What is known of one case before all of them are judged together."""
+
+    limits: list[GateLimit]
+    """Time first, not yet judged where there is a change."""
+    change: RunChange | None = None
+    by_means: st.Estimate | None = None
+    """The same by all calls, not by the quickest."""
+
+
 def recorded_limits(
-    case: Case, sides: Sequence[RecordedSide], machine: Machine, max_slowdown: float
+    cases: Sequence[Case], sides: Sequence[RecordedSide], machine: Machine, max_slowdown: float
 ) -> list[GateLimit]:
-    """What a race of the new model with itself, and a record of the baseline, say of time and instructions."""
+    """What races of the new model with itself, and a record of the baseline, say of time and instructions."""
+    found = [_found(case, sides, machine, max_slowdown) for case in cases]
+    changes = [each.change.estimate for each in found if each.change is not None]
+    at_limit = [each._replace(value=each.value - math.log1p(max_slowdown)) for each in changes]
+    levels = iter(st.holm_levels([each.p_value for each in at_limit], [ALPHA] * len(at_limit)))
+    limits: list[GateLimit] = []
+    for each in found:
+        if each.change is None:
+            limits += each.limits
+        else:
+            judged = _judged(each.limits[0], each.change, each.by_means, next(levels))
+            limits += [judged, *each.limits[1:]]
+    return limits
+
+
+def _found(case: Case, sides: Sequence[RecordedSide], machine: Machine, max_slowdown: float) -> _Found:
     new = next((each for each in case.subjects if each.name == NEW), None)
     limit = GateLimit(measure="time", dims=case.dims, limit=1 + max_slowdown)
     if new is None:
-        return [replace(limit, reason=case.answer or "nothing was measured")]
+        return _Found([replace(limit, reason=case.answer or "nothing was measured")])
     if new.status != "ok":
-        return [broken(case, new)]
+        return _Found([broken(case, new)])
     side = side_for(case, sides)
     if side is None:
         known = listed(dict.fromkeys(dims_text(each.case.dims) or "none" for each in sides))
-        return [replace(limit, reason=f"{sides[0].run.name} has other dimensions: {known}")]
-    limit = replace(limit, baseline=side.subject.median_ns, new=new.median_ns)
+        return _Found([replace(limit, reason=f"{sides[0].run.name} has other dimensions: {known}")])
+    limit = replace(limit, baseline=time_of(side.subject), new=time_of(new))
     unlike = _unlike(case, side, new, machine)
     if unlike:
-        return [replace(limit, reason=unlike)]
-    return [_judged(limit, case, side, new), *instructions_limit(case, side.subject, new, max_slowdown)]
+        return _Found([replace(limit, reason=unlike)])
+    counted = instructions_limit(case, side.subject, new, max_slowdown)
+    change = change_of(side.subject, new, side.case, case)
+    unknown = _unknown(change, case, side, new)
+    if unknown:
+        return _Found([replace(limit, reason=unknown), *counted])
+    return _Found([limit, *counted], change, _by_means(case, side, new))
 
 
-def _judged(limit: GateLimit, case: Case, side: RecordedSide, new: Subject) -> GateLimit:
+def _unknown(change: RunChange | None, case: Case, side: RecordedSide, new: Subject) -> str:
+    """Why there is no ratio, or none that counts; empty where there is."""
     if side.case.yardstick is None:
         again = f"measure its model again with this version of onnxperf (`onnxperf bench MODEL -o {_AGAIN}`)"
-        return replace(limit, reason=f"{side.run.name} has no yardstick to compare by: {again}")
+        return f"{side.run.name} has no yardstick to compare by: {again}"
     if not has_yardsticks(side.case, case):
-        return replace(limit, reason="the yardstick could not be measured now")
-    change = change_of(side.subject, new, side.case, case)
+        return "the yardstick could not be measured now"
     if change is None:
         sides = {side.run.name: side.subject, "the new model": new, "the yardstick": case.yardstick or new}
         weak = [f"{name} {weakness(each)}" for name, each in sides.items() if weakness(each)]
-        return replace(limit, reason=next(iter(weak), f"the yardstick of {side.run.name} rests on too few launches"))
+        return next(iter(weak), f"the yardstick of {side.run.name} rests on too few launches")
     if not 1 / MOST_DRIFT < change.drift < MOST_DRIFT:
         state = "the machine was in another state, which does not slow all models equally"
-        return replace(limit, reason=f"the yardstick took {factor(change.drift)} times as long as then: {state}")
-    low, high = change.interval()
-    outcome = side_of(low, high, limit.limit or 1.0)
+        return f"the yardstick took {factor(change.drift)} times as long as then: {state}"
+    return ""
+
+
+def _by_means(case: Case, side: RecordedSide, new: Subject) -> st.Estimate | None:
+    """The change by the means of launches, which a model whose calls vary cannot flatter."""
+    if case.yardstick is None or side.case.yardstick is None:
+        return None
+    now, then = (
+        _log_mean(own).minus(_log_mean(by)) for own, by in ((new, case.yardstick), (side.subject, side.case.yardstick))
+    )
+    return now.minus(then).minus(st.Estimate(0.0, BETWEEN_RUNS, _KNOWN))
+
+
+def _log_mean(subject: Measurement) -> st.Estimate:
+    rounds = paired(subject, subject)
+    return st.trimmed_mean(np.log(np.maximum(st.by_unit(np.mean, rounds.ours, rounds.units), _LEAST_NS)))
+
+
+def _judged(time: GateLimit, change: RunChange, by_means: st.Estimate | None, level: float) -> GateLimit:
+    limit, (low, high) = time.limit or 1.0, change.interval(level)
+    outcome = side_of(low, high, limit)
     reason = _INCLUDED if outcome == "undecided" else ""
-    return replace(limit, ratio=change.ratio, ratio_low=low, ratio_high=high, outcome=outcome, reason=reason)
+    if by_means is not None and outcome != "undecided":
+        of_means = side_of(*map(math.exp, by_means.interval(level)), limit)
+        if of_means not in (outcome, "undecided"):
+            outcome, reason = "undecided", _CONTRADICTED
+    return replace(time, ratio=change.ratio, ratio_low=low, ratio_high=high, outcome=outcome, reason=reason)
 
 
 def _unlike(case: Case, side: RecordedSide, new: Subject, machine: Machine) -> str:

@@ -6,17 +6,19 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import attrgetter
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.history import history_answer, notes_on, series_answer
-from onnxperf.analyze.judges.change_points import change_points, without_outliers
+from onnxperf.analyze.judges.change_points import LevelChange, change_points, find_levels, without_outliers
 from onnxperf.records.base import Scalar
+from onnxperf.records.comparison import Comparison
 from onnxperf.records.history import (
+    FEWEST_POINTS,
     By,
     ChangePoint,
     History,
@@ -24,17 +26,21 @@ from onnxperf.records.history import (
     HistoryPoint,
     HistorySeries,
     StoredSubject,
+    Timed,
     TimeMeasure,
     TimeOrigin,
+    sources,
     timed_count,
     timed_points,
 )
+from onnxperf.records.race import ALPHA
 from onnxperf.wording.machines import cpu_name
 from onnxperf.wording.names import dims_text
 from onnxperf.wording.numbers import count
 
 _VERSION = re.compile(r"\d+\.\d")
 """The start of a condition that is the version of a library: it changes from run to run, and is no setting."""
+_LARGEST_LOG = 40.0
 
 
 class _Key(NamedTuple):
@@ -136,12 +142,14 @@ def _newest(several: Sequence[StoredSubject], limit: int | None) -> list[History
 def _made(key: _Key, several: Sequence[StoredSubject], by: By | None, limit: int | None) -> HistorySeries:
     newest = max(several, key=lambda each: each.points[-1].started)
     points = _newest(several, limit)
-    measure = _measure(points)
+    measure, yardstick_ns = _measure(points, by)
     groups: list[HistoryGroup] = []
-    if by is not None:
+    if by is None:
+        points = _together(points, sources)
+    else:
         group_of = _group_of(several, by)
-        points = _ordered(points, by, group_of)
-        groups = list(_groups(points, group_of, measure))
+        points = _together(_ordered(points, by, group_of), lambda each: (group_of(each), sources(each)))
+        groups = list(_groups(points, group_of, lambda some: timed_points(some, measure, yardstick_ns)))
     own = [key.subject] if key.subject else []
     environment = [f"onnxruntime {key.environment}"] if key.environment else []
     return HistorySeries(
@@ -153,6 +161,7 @@ def _made(key: _Key, several: Sequence[StoredSubject], by: By | None, limit: int
         dims=newest.origin.dims,
         conditions=dict(key.conditions),
         measure=measure,
+        yardstick_ns=yardstick_ns,
         points=tuple(points),
         groups=tuple(groups),
     )
@@ -195,12 +204,15 @@ def _ordered(points: list[HistoryPoint], by: By, group_of: Callable[[HistoryPoin
     if by == "version":
         order = cache(version_order)
         return sorted(points, key=lambda each: (order(each.version), each.version))
-    if by == "machine":
-        return sorted(points, key=group_of)
-    first: dict[str, int] = {}
-    for place, point in enumerate(points):
-        first.setdefault(group_of(point), place)
-    return sorted(points, key=lambda each: first[group_of(each)])
+    return sorted(points, key=group_of) if by == "machine" else _together(points, group_of)
+
+
+def _together(points: Sequence[HistoryPoint], key_of: Callable[[HistoryPoint], object]) -> list[HistoryPoint]:
+    """Points of the same key behind the first of them."""
+    found: dict[object, list[HistoryPoint]] = {}
+    for point in points:
+        found.setdefault(key_of(point), []).append(point)
+    return [point for several in found.values() for point in several]
 
 
 def version_order(version: str) -> tuple[tuple[bool, int, str], ...]:
@@ -210,11 +222,13 @@ def version_order(version: str) -> tuple[tuple[bool, int, str], ...]:
 
 
 def _groups(
-    points: Sequence[HistoryPoint], group_of: Callable[[HistoryPoint], str], measure: TimeMeasure
+    points: Sequence[HistoryPoint],
+    group_of: Callable[[HistoryPoint], str],
+    timed: Callable[[list[HistoryPoint]], Timed],
 ) -> Iterator[HistoryGroup]:
     first = None
     for name, several in groupby(points, key=group_of):
-        times = [ns for _, ns in timed_points(list(several), measure)]
+        times = [ns for _, ns in timed(list(several))]
         if times:
             middle = median(times)
             first = first or middle
@@ -231,31 +245,85 @@ def _groups(
 # ---------------------------------------------------------------- changes
 
 
-def _measure(points: Sequence[HistoryPoint]) -> TimeMeasure:
-    """The median, unless more runs have a mean: the two are never mixed in one series."""
-    medians = timed_count(points, "median")
-    return "mean" if medians < len(points) and timed_count(points, "mean") > medians else "median"
+def _measure(points: Sequence[HistoryPoint], by: By | None) -> tuple[TimeMeasure, float | None]:
+    """Which times a series has, and the usual time of the yardstick if they are relative to it.
+
+    The undisturbed time, if at least half of the runs have it: different times are never mixed in one series, so that
+    the others are left out. Machines are compared by times as they are, as the yardstick would take their speed away.
+    """
+    counts: dict[TimeMeasure, int] = {each: timed_count(points, each) for each in get_args(TimeMeasure)}
+    half = max(counts.values()) / 2
+    if counts["undisturbed"] < half or not counts["undisturbed"]:
+        return ("mean" if counts["mean"] > counts["median"] else "median"), None
+    beside = [point.yardstick_ns or 0.0 for point, _ in timed_points(points, "undisturbed", 1.0)]
+    return "undisturbed", median(beside) if beside and len(beside) >= half and by != "machine" else None
 
 
 def _judged(series: HistorySeries, by: By | None, min_effect: float, several: int) -> HistorySeries:
-    timed = timed_points(series.points, series.measure)
-    logs = [math.log(ns) for _, ns in timed]
-    # Machines have no order in which a time could change.
-    found = change_points(logs, math.log1p(min_effect), several) if by != "machine" else []
-    changes = tuple(
-        ChangePoint(
-            index=each.place,
-            last_before=timed[each.place - 1][0],
-            first_after=timed[each.place][0],
-            before_ns=math.exp(each.before),
-            after_ns=math.exp(each.after),
-            ratio=math.exp(each.after - each.before),
-            p_value=each.p_value,
+    """Machines have no order in which a time could change."""
+    timed = series.timed()
+    if by != "machine":
+        averaged = _averaged(timed)
+        found = find_levels(averaged.logs, math.log1p(min_effect), several)
+        enough = len(averaged.logs) >= FEWEST_POINTS
+        series = replace(
+            series,
+            averages=len(averaged.logs),
+            changes=tuple(_change(each, averaged) for each in found.changes),
+            correlation=found.correlation if enough else None,
+            yardstick_changes=_yardstick_changes(series, timed, min_effect, several),
         )
-        for each in found
-    )
-    series = replace(series, changes=changes, noise=_noise(logs, [each.place for each in found]))
+    noise = _noise([math.log(ns) for _, ns in timed], [each.index for each in series.changes])
+    series = replace(series, noise=noise)
     return replace(series, answer=series_answer(series, by))
+
+
+def _yardstick_changes(series: HistorySeries, timed: Timed, min_effect: float, several: int) -> tuple[ChangePoint, ...]:
+    """Where the yardstick itself changes: what all models share is divided out of the times relative to it."""
+    if series.yardstick_ns is None:
+        return ()
+    averaged = _averaged([(point, point.yardstick_ns or 0.0) for point, _ in timed])
+    found = change_points(averaged.logs, math.log1p(min_effect), several)
+    return tuple(_change(each, averaged) for each in found)
+
+
+class _Averaged(NamedTuple):
+    """Runs of one day, commit, version and file share what the day did to the machine: together they are one value."""
+
+    timed: Timed
+    begins: list[int]
+    """Where the runs of each value begin."""
+    logs: list[float]
+
+
+def _averaged(timed: Timed) -> _Averaged:
+    of = [sources(point) for point, _ in timed]
+    begins = [place for place, each in enumerate(of) if not place or each != of[place - 1]]
+    logs = [math.log(ns) for _, ns in timed]
+    return _Averaged(
+        timed, begins, [sum(logs[begin:end]) / (end - begin) for begin, end in pairwise([*begins, len(timed)])]
+    )
+
+
+def _change(found: LevelChange, averaged: _Averaged) -> ChangePoint:
+    index = averaged.begins[found.place]
+    low, high = found.difference.interval(ALPHA)
+    compared = Comparison(ratio=_ratio(-found.difference.value), low=_ratio(-high), high=_ratio(-low))
+    ratios: dict[str, Any] = compared.inverse().named("ratio")
+    return ChangePoint(
+        index=index,
+        last_before=averaged.timed[index - 1][0],
+        first_after=averaged.timed[index][0],
+        before_ns=math.exp(found.before),
+        after_ns=math.exp(found.after),
+        **ratios,
+        p_value=found.p_value,
+    )
+
+
+def _ratio(log: float) -> float:
+    """Within what records hold: the interval of a few values that resemble each other is very wide."""
+    return math.exp(min(max(log, -_LARGEST_LOG), _LARGEST_LOG))
 
 
 def _noise(logs: Sequence[float], places: Sequence[int]) -> float | None:

@@ -9,9 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from onnxperf.analyze.graphs.quantized import CONVERSIONS, Descendant, OriginalGraph
-from onnxperf.analyze.trace.diff import is_noise
+from onnxperf.analyze.judges.node_times import TimedPair, compare_times, launch_sums
+from onnxperf.records.comparison import Verdict
 from onnxperf.records.graph import Graph, GraphNode
-from onnxperf.records.profile import NodeTime, Profile, added
+from onnxperf.records.profile import NodeTime, Profile
 from onnxperf.records.quantize import LayerChange, LayerOutcome, OutputError, TriedWay, UnfusedPair
 from onnxperf.records.race import Case
 from onnxperf.wording.names import name_of
@@ -20,6 +21,9 @@ WORTH = 0.005
 """Part of the time of an inference that a layer has to lose before it is worth another trial."""
 _FAR_SLOWER = 1.5
 """Calls of a way that take so many times as long as those of float32 are not worth a race."""
+
+
+_OUTCOMES: dict[Verdict | None, LayerOutcome] = {"faster": "won", "slower": "lost"}
 
 
 class Sides(Struct, frozen=True, kw_only=True):
@@ -116,12 +120,19 @@ def layers_of(sides: Sides) -> tuple[LayerChange, ...]:
     for index in range(len(sides.original.nodes)):
         members[layer[index]].append(index)
     touched = _touched(original, sides)
-    changes = []
+    changes, pairs = [], []
     for key, mine in members.items():
         timed = [[node for node, sources in side if sources and layer[sources[0]] == key] for side in (before, after)]
         if any(timed):
-            changes.append(_change(original, sides, mine, timed[0], timed[1], not touched.isdisjoint(mine)))
-    return tuple(sorted(changes, key=lambda each: -each.before_us))
+            change = _change(original, sides, mine, timed[0], timed[1], not touched.isdisjoint(mine))
+            launches = launch_sums(sides.before, timed[0]), launch_sums(sides.after, timed[1])
+            changes.append(change)
+            pairs.append(TimedPair(*launches, (change.before_us, change.after_us)))
+    judged = [
+        replace(change, outcome=_OUTCOMES.get(found.verdict, "same"))
+        for change, found in zip(changes, compare_times(pairs), strict=True)
+    ]
+    return tuple(sorted(judged, key=lambda each: -each.before_us))
 
 
 def _timed(
@@ -183,7 +194,6 @@ def _change(
 ) -> LayerChange:
     times = sides.before.usual_of(before) if before else 0.0, sides.after.usual_of(after) if after else 0.0
     conversions = [node for node in after if node.op_name in CONVERSIONS]
-    all_us = [added(node.self_us for node in side) for side in (before, after)]
     return LayerChange(
         nodes=original.names(indices),
         ops=tuple(sides.original.nodes[index].op_type for index in indices),
@@ -191,15 +201,8 @@ def _change(
         after_us=times[1],
         convert_us=sides.after.usual_of(conversions) if conversions else 0.0,
         kernels=tuple(node.op_name for node in after if node.op_name not in CONVERSIONS),
-        outcome=_outcome(all_us[0], all_us[1], times),
         quantized=quantized,
     )
-
-
-def _outcome(before_us: Sequence[int], after_us: Sequence[int], times: tuple[float, float]) -> LayerOutcome:
-    if is_noise(before_us or (0, 0, 0), after_us or (0, 0, 0), times):
-        return "same"
-    return "won" if times[1] < times[0] else "lost"
 
 
 # ---------------------------------------------------------------- what to leave in float32

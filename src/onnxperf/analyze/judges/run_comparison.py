@@ -11,7 +11,8 @@ import numpy as np
 
 from onnxperf.analyze.answers.run_comparison import NOT_SHARED, comparison_answer, note_on_drift, note_on_row
 from onnxperf.analyze.judges import statistics as st
-from onnxperf.analyze.judges.comparison import alpha_of, paired, reading_of, verdict_of
+from onnxperf.analyze.judges.comparison import alpha_of, verdict_of
+from onnxperf.analyze.judges.pairing import paired, reading_of
 from onnxperf.analyze.judges.reasons import MIN_LAUNCHES, weaker, what_is_missing
 from onnxperf.analyze.judges.yardstick import LARGE_DRIFT, RunChange, change_of, has_yardsticks, weakness
 from onnxperf.records.base import Machine
@@ -104,7 +105,7 @@ def _compare_cases(ours: _Side, theirs: _Side) -> tuple[list[ComparedSubject], l
     if not shared:
         return [_row(ours.case, pair, reason=NOT_SHARED) for pair in pairs], notes
     measure = next((pair for pair in shared if pair.first.name == ours.case.baseline), shared[0])
-    drift = (measure.second.median_ns or 1.0) / (measure.first.median_ns or 1.0)
+    drift = (measure.second.time_ns or 1.0) / (measure.first.time_ns or 1.0)
     notes.append(
         f"yardstick: {measure.first.name}, the same in both runs; "
         f"it took {factor(drift)} times as long in the second, and all times were divided by its time in their run"
@@ -264,7 +265,7 @@ def _row(case: Case, pair: _Pair, **fields: Any) -> ComparedSubject:
         second=pair.second.name,
         model=case.model,
         dims=case.dims,
-        first_ns=pair.first.median_ns,
-        second_ns=pair.second.median_ns,
+        first_ns=pair.first.time_ns,
+        second_ns=pair.second.time_ns,
         **fields,
     )

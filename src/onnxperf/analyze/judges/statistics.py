@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,8 @@ Ints = NDArray[np.int64]
 _CALLS_NEEDED = {0.90: P90_CALLS, 0.99: P99_CALLS}
 _FEWEST_TO_TRIM = 8
 """Values: of fewer, what is left would show too little of their spread."""
+_FEWEST_LAUNCHES = 3
+"""Two differ by chance so much or so little that they show nothing of their spread."""
 _MOST_MATCHED = 16
 """Times of each side that are matched, the quickest of them: every pair of pairs is looked at."""
 _ALIKE = 0.01
@@ -54,6 +57,14 @@ class Estimate(NamedTuple):
         """Where the truth lies, except with probability alpha."""
         reach = student_quantile(alpha, self.freedom) * self.error
         return self.value - reach, self.value + reach
+
+    def beyond(self, least: float) -> float:
+        """How often a value as far from zero would be seen if the truth were no further from it than `least`."""
+        return Estimate(max(abs(self.value) - least, 0.0), self.error, self.freedom).p_value
+
+    def wider(self, other: Estimate) -> Estimate:
+        """Of two errors of the same value, the one with the wider interval."""
+        return max(self, other, key=lambda each: student_quantile(ALPHA, each.freedom) * each.error)
 
     def minus(self, other: Estimate) -> Estimate:
         """The difference of two independent estimates (Welch and Satterthwaite)."""
@@ -126,6 +137,7 @@ def student_p(t: float, freedom: int) -> float:
     return max(0.0, 1.0 - inside)
 
 
+@cache
 def student_quantile(alpha: float, freedom: int) -> float:
     """The t that Student's distribution exceeds on both sides together with probability alpha (bisection)."""
     low, high = 0.0, 1.0
@@ -135,17 +147,6 @@ def student_quantile(alpha: float, freedom: int) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if student_p(middle, freedom) > alpha else (low, middle)
     return high
-
-
-def sign_test(values: Floats, least: float) -> float:
-    """The two-sided p-value of values that all lie beyond `least` on one side of zero; 1 where they do not."""
-    agree = bool(values.size) and (bool(np.all(values > least)) or bool(np.all(values < -least)))
-    return 2.0 ** (1 - len(values)) if agree else 1.0
-
-
-def range_of(values: Floats, alpha: float) -> tuple[float, float] | None:
-    """From the lowest to the highest, an exact interval of their median; None where they are too few for its level."""
-    return (float(values.min()), float(values.max())) if 2.0 ** (1 - len(values)) <= alpha else None
 
 
 def holm_levels(p_values: Sequence[float], alphas: Sequence[float]) -> list[float]:
@@ -165,6 +166,32 @@ def holm_levels(p_values: Sequence[float], alphas: Sequence[float]) -> list[floa
     return levels
 
 
-def percentile(values: Sequence[int], quantile: float) -> float | None:
-    """A percentile of single calls, or None when there are too few of them."""
-    return float(np.quantile(values, quantile)) if len(values) >= _CALLS_NEEDED[quantile] else None
+def mean_of(values: Floats) -> Estimate:
+    """The plain mean of independent values, with Student's error."""
+    return Estimate(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values)), len(values) - 1)
+
+
+class Percentile(NamedTuple):
+    """A percentile of single calls, with its 95 % interval where several launches show one."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+def percentile(by_launch: Sequence[Floats], quantile: float) -> Percentile:
+    """A percentile of the calls of all launches; nothing when there are too few of them.
+
+    Its interval is Woodruff's by launch: the share of calls below it differs between launches, and calls of one launch
+    are no independent witnesses. A mean of the launches' own percentiles would be biased.
+    """
+    values = np.concatenate(by_launch) if by_launch else np.empty(0)
+    if len(values) < _CALLS_NEEDED.get(quantile, 1):
+        return Percentile()
+    value = float(np.quantile(values, quantile))
+    if len(by_launch) < _FEWEST_LAUNCHES:
+        return Percentile(value)
+    shares = mean_of(np.array([np.mean(calls <= value) for calls in by_launch]))
+    reach = student_quantile(ALPHA, shares.freedom) * shares.error
+    low, high = np.quantile(values, np.clip([quantile - reach, quantile + reach], 0.0, 1.0))
+    return Percentile(value, min(float(low), value), max(float(high), value))

@@ -11,9 +11,10 @@ import numpy as np
 from msgspec.structs import replace
 
 from onnxperf.analyze.judges import statistics as st
-from onnxperf.analyze.judges.bisection import weighed
-from onnxperf.analyze.judges.comparison import compare, paired, reading_of, settled
+from onnxperf.analyze.judges.comparison import compare, settled
+from onnxperf.analyze.judges.pairing import paired, reading_of
 from onnxperf.analyze.judges.reasons import MIN_LAUNCHES
+from onnxperf.analyze.judges.weighing import weighed
 from onnxperf.records.base import Status
 from onnxperf.records.comparison import Verdict
 from onnxperf.records.race import Block, Case, Measurement, Subject
@@ -181,9 +182,9 @@ def _rests_on_too_few_launches(base: Subject, own: Subject) -> bool:
 
 def confirmed_bytes(base: Sequence[int], own: Sequence[int], min_effect: float) -> Confirmed:
     """What fresh processes of the defaults and of one choice say."""
-    step = weighed("repeat", ("", ""), base, own, min_effect)
-    gain, low, high = (None if each is None else 1 / each for each in (step.ratio, step.ratio_high, step.ratio_low))
-    return Confirmed(step.verdict or "undecided", gain, low, high, step.base_amount, step.amount, step.reason)
+    found = weighed(base, own, min_effect)
+    ends = found.ratio, found.low, found.high
+    return Confirmed(found.verdict or "undecided", *ends, found.before, found.after, found.reason)
 
 
 def outcome_of(found: Confirmed | None, interrupted: bool) -> TuneOutcome:

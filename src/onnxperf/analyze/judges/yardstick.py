@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from onnxperf.analyze.judges import statistics as st
-from onnxperf.analyze.judges.comparison import QUICKEST, Reading, paired, reading_of
+from onnxperf.analyze.judges.pairing import QUICKEST, Reading, paired, reading_of, was_never_free
 from onnxperf.analyze.judges.reasons import MIN_LAUNCHES
+from onnxperf.analyze.judges.times import own_time
 from onnxperf.records.race import ALPHA, MIN_ROUNDS, Case, Measurement
 
 BETWEEN_RUNS = 0.01
@@ -19,11 +18,6 @@ LARGE_DRIFT = 1.1
 """A yardstick that moved further than this is mentioned: dividing by it assumes that all subjects moved with it."""
 MOST_DRIFT = 1.5
 """Beyond this, no limit is decided by it: the machine was in another state, which does not slow all models equally."""
-_FASTER_PART = 0.5
-"""Launches that count: other programs only ever slow down."""
-_MOST_DISTURBED = 1.5
-"""Usual / undisturbed time of a call with several threads: beyond, all of its processors were seldom free together, and
-equal runs on a busy machine differed by 20 %."""
 
 
 class RunChange(NamedTuple):
@@ -49,31 +43,14 @@ def weakness(subject: Measurement) -> str:
     evidence = paired(subject, subject).evidence
     if evidence.rounds < MIN_ROUNDS or evidence.units < MIN_LAUNCHES:
         return "rests on too few rounds or launches: measure it again with a longer `time`"
-    threads = subject.conditions.get("threads")
-    if isinstance(threads, int) and threads > 1 and _disturbance(subject) > _MOST_DISTURBED:
+    if was_never_free(subject):
         return "was disturbed by other programs, and no call with several threads was free of them: use `threads=1`"
     return ""
 
 
-def _disturbance(subject: Measurement) -> float:
-    """The usual time of a call / that in the quickest piece."""
-    usual = float(np.median([block.per_call_ns for block in subject.blocks]))
-    return usual / min(block.quickest_ns or block.per_call_ns for block in subject.blocks)
-
-
 def log_time(subject: Measurement, reading: Reading = QUICKEST) -> st.Estimate | None:
-    """The logarithm of its undisturbed time; None where that is not known.
-
-    That of a launch is its quickest piece. Launches that other programs slowed down as a whole would spoil every mean,
-    so that only the faster half counts.
-    """
-    if weakness(subject):
-        return None
-    rounds = paired(subject, subject, reading)
-    times = np.sort(st.by_unit(np.min, np.log(rounds.ours), rounds.units))
-    counted = times[: max(MIN_LAUNCHES, math.ceil(_FASTER_PART * len(times)))]
-    error = float(counted.std(ddof=1)) / math.sqrt(len(counted))
-    return st.Estimate(float(counted.mean()), error, len(counted) - 1)
+    """The logarithm of its undisturbed time; None where that is not known."""
+    return None if weakness(subject) else own_time(subject, reading.time_of)
 
 
 def has_yardsticks(first: Case, second: Case) -> bool:

@@ -1,28 +1,17 @@
-"""Which nodes of two profiles are the same, and how their times differ."""
+"""Which nodes of two profiles are the same."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Container, Hashable, Iterator, Sequence
-from statistics import median
 
-import numpy as np
 from msgspec.structs import replace
 
-from onnxperf.records.profile import DiffRow, NodeTime, Side, steady
-from onnxperf.records.race import SMALL_CLAIM
+from onnxperf.records.diff import DiffRow, Side
+from onnxperf.records.profile import NodeTime
 from onnxperf.wording.labels import label, signature
 
-ALPHA = 0.01
-"""A node differs when chance alone would part its two samples so far less often than this."""
-ENOUGH = 5
-"""Iterations of a side that the test needs: of 4 and 4, not even samples that do not overlap are rarer than ALPHA."""
-FEW_CLAIM = 0.2
-"""With fewer iterations, times must not overlap and differ by more than this."""
-CLOCK_US = 1
-"""Onnxruntime cuts times to whole microseconds, so that two equal times may differ by one."""
 LARGEST_TABLE = 10**9
 """Bits that the alignment by order may take (31,000 x 31,000 nodes); beyond that, equal nodes are paired in order."""
 
@@ -31,7 +20,7 @@ LARGEST_TABLE = 10**9
 
 
 def align(before: Sequence[NodeTime], after: Sequence[NodeTime]) -> tuple[DiffRow, ...]:
-    """Every node of both sides in exactly one row, in the order of execution."""
+    """Every node of both sides in exactly one row, in the order of execution; whether they differ is not judged."""
     numbers: dict[Hashable, int] = {}
     # A trace alone has no attributes; then nodes are compared by the rest.
     known = all(node.attributes is not None for node in (*before, *after))
@@ -189,51 +178,4 @@ def _row(before: NodeTime | None, after: NodeTime | None) -> DiffRow:
         after_us=after.self_us if after else (),
         before_usual_us=before.usual_us if before else 0.0,
         after_usual_us=after.usual_us if after else 0.0,
-        noise=before is not None
-        and after is not None
-        and is_noise(before.self_us, after.self_us, (before.usual_us, after.usual_us)),
     )
-
-
-# ---------------------------------------------------------------- noise
-
-
-def is_noise(before_us: Sequence[int], after_us: Sequence[int], shown: tuple[float, float]) -> bool:
-    """No difference, or one that the two times that are shown do not have: in size, or in direction."""
-    medians = median(steady(before_us) or [0]) < median(steady(after_us) or [0])
-    return (shown[0] < shown[1]) != medians or not _is_large(*shown) or not differ(before_us, after_us)
-
-
-def _is_large(first: float, second: float) -> bool:
-    """More than the last digit of the clock, and than what the place in memory changes."""
-    return abs(first - second) > max(CLOCK_US, SMALL_CLAIM * min(first, second))
-
-
-def differ(before_us: Sequence[int], after_us: Sequence[int]) -> bool:
-    """Do these times of a node, one per iteration, differ by more than the iterations among themselves?
-
-    Below SMALL_CLAIM nothing is said: each side is one process, and where its memory lies moves it as much.
-    """
-    first, second = steady(before_us), steady(after_us)
-    if min(len(first), len(second)) < 2:
-        return False
-    low, high = sorted((median(first), median(second)))
-    if not _is_large(low, high):
-        return False
-    apart = max(first) < min(second) or max(second) < min(first)
-    if min(len(first), len(second)) < ENOUGH:
-        return apart and high - low > FEW_CLAIM * low
-    # The chance of no overlap is 2 in n + m over n; the normal approximation is too cautious for so few numbers.
-    return apart or rank_sum_p(first, second) < ALPHA
-
-
-def rank_sum_p(first: Sequence[float], second: Sequence[float]) -> float:
-    """Two-sided p-value of Mann and Whitney's test: normal approximation, corrected for ties and continuity."""
-    n, m = len(first), len(second)
-    values = np.concatenate([np.asarray(first, np.float64), np.asarray(second, np.float64)])
-    _, where, ties = np.unique(values, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(ties) - (ties - 1) / 2)[where]
-    excess = abs(float(ranks[:n].sum()) - n * (n + m + 1) / 2)
-    tied = float((ties.astype(np.float64) ** 3 - ties).sum()) / ((n + m) * (n + m - 1))
-    variance = n * m / 12 * (n + m + 1 - tied)
-    return min(1.0, math.erfc((excess - 0.5) / math.sqrt(2 * variance))) if variance > 0 else 1.0

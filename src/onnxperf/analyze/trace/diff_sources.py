@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from onnxperf.records.profile import Diff, Profile, SourceChange, SourceTime
+from onnxperf.records.diff import Diff, SourceChange
+from onnxperf.records.profile import Profile, SourceTime
 
 Place = tuple[tuple[str, ...], str]
 """Nodes whose bodies an original node is in, and its name."""

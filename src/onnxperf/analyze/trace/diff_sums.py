@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from onnxperf.analyze.trace.diff import is_noise
-from onnxperf.records.profile import Diff, DiffRow, DiffSum, Side, added, usual
+from onnxperf.analyze.judges.node_times import compare_times, is_different, pair_of
+from onnxperf.records.diff import Diff, DiffRow, DiffSum, Side
+from onnxperf.records.profile import added, usual
 from onnxperf.wording.labels import label, signature
 from onnxperf.wording.numbers import count
 
@@ -18,7 +19,7 @@ def by_row(diff: Diff, min_share: float) -> list[DiffSum]:
     small = _small(diff.rows, min_share)
     folded = {id(row) for members in small.values() for row in members}
     rows = [_sum(diff, row.label, [row]) for row in diff.rows if id(row) not in folded]
-    return rows + [_others(diff, members) for members in small.values()]
+    return _judged(diff, rows + [_others(diff, members) for members in small.values()])
 
 
 def by_call(diff: Diff, min_share: float, most: int) -> list[DiffSum]:
@@ -34,9 +35,8 @@ def by_call(diff: Diff, min_share: float, most: int) -> list[DiffSum]:
     floor = min_share * sum(each.both_us for each in sums)
     kept = [each for each in sums if each.both_us >= floor][: most - 1]
     rest = sums[len(kept) :]
-    if not rest:
-        return kept
-    return [*kept, _others(diff, [row for each in rest for row in each.rows], len(rest))]
+    others = [_others(diff, [row for each in rest for row in each.rows], len(rest))] if rest else []
+    return _judged(diff, [*kept, *others])
 
 
 def _small(rows: Sequence[DiffRow], min_share: float) -> dict[Side, list[DiffRow]]:
@@ -54,14 +54,31 @@ def _others(diff: Diff, rows: Sequence[DiffRow], number: int | None = None) -> D
 
 
 def _sum(diff: Diff, name: str, rows: Sequence[DiffRow]) -> DiffSum:
-    """Times added iteration by iteration, and tested as those of one node are."""
+    """Times added iteration by iteration; one row alone has been judged."""
     before_us = added(row.before_us for row in rows if row.side != "+")
     after_us = added(row.after_us for row in rows if row.side != "-")
-    before, after = usual(before_us, diff.before.alike), usual(after_us, diff.after.alike)
     return DiffSum(
         name=name,
         rows=tuple(rows),
-        before_usual_us=before,
-        after_usual_us=after,
-        noise=bool(before_us and after_us) and is_noise(before_us, after_us, (before, after)),
+        before_usual_us=usual(before_us, diff.before.alike),
+        after_usual_us=usual(after_us, diff.after.alike),
+        verdict=rows[0].verdict,
+        noise=rows[0].noise,
     )
+
+
+def _judged(diff: Diff, sums: Sequence[DiffSum]) -> list[DiffSum]:
+    """The sums with a test of those that have several rows and both sides; single rows count as tests, too."""
+    several = {id(each): each for each in sums if len(each.rows) > 1 and _on_both(each)}
+    pairs = [pair_of(each.rows, (each.before_usual_us, each.after_usual_us)) for each in several.values()]
+    found = dict(zip(several, compare_times(pairs, sum(row.side == "=" for row in diff.rows)), strict=True))
+    return [
+        replace(each, verdict=found[id(each)].verdict, noise=not is_different(found[id(each)]))
+        if id(each) in found
+        else each
+        for each in sums
+    ]
+
+
+def _on_both(each: DiffSum) -> bool:
+    return {row.side for row in each.rows} not in ({"-"}, {"+"})

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from onnxperf.analyze.judges.advice import MEMORY_PROCESSES, SCREENING, TIME_SHARE, Attempt, finalists
+from onnxperf.analyze.judges.advice import SCREENING, TIME_SHARE, Attempt, finalists
+from onnxperf.analyze.judges.weighing import PROCESSES
 from onnxperf.api._shared.progress import part_of
 from onnxperf.api._shared.requests import Settings
 from onnxperf.api._shared.subjects import Entry
@@ -106,7 +107,7 @@ class RemedyTrials:
         if screening.interrupted:
             return TrialRaces(None, screening)  # as good as any race that was stopped
         left_s = time_s - min(self.clock() - begin_s, first_s)
-        turn_s = _turn_s(next((each.median_ns for each in screening.subjects if each.verdict == "baseline"), call_ns))
+        turn_s = _turn_s(next((each.time_ns for each in screening.subjects if each.verdict == "baseline"), call_ns))
         most = max(int(left_s / (_ROUNDS_TO_DECIDE * turn_s)) - 1, 1)
         chosen = finalists(screening, self.attempts, most)
         if not chosen:
@@ -138,13 +139,13 @@ class RemedyTrials:
             return {}
         chosen = [self.candidates[0], *(each for each in self.candidates[1:] if each.name in wanted)]
         found: dict[str, list[int]] = {each.name: [] for each in chosen}
-        turns = [each for _ in range(MEMORY_PROCESSES) for each in chosen]
+        turns = [each for _ in range(PROCESSES) for each in chosen]
         for number, candidate in enumerate(turns):
             progress(number / len(turns), f"memory of {candidate.name}")
             need = self._need(candidate)
             if need is not None:
                 found[candidate.name].append(need)
-        return {name: each for name, each in found.items() if len(each) == MEMORY_PROCESSES}
+        return {name: each for name, each in found.items() if len(each) == PROCESSES}
 
     def _prepared(self, trial: Trial) -> tuple[str, str]:
         """The subject of a trial, or the problem with it."""

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.check import draws_random_numbers, not_deterministic
 from onnxperf.analyze.judges.agreement import Outputs, disagreement
 from onnxperf.analyze.judges.bisection import enough_for, raced, weighed
+from onnxperf.analyze.judges.weighing import PROCESSES
 from onnxperf.api._bisection.rows import RowPlace
 from onnxperf.api._shared.outputs import drawn_in, outputs_of, steady_outputs
 from onnxperf.api._shared.racing import judged_case, run_race, start_of
@@ -24,9 +25,6 @@ from onnxperf.measure.process import open_worker
 from onnxperf.measure.race import Progress
 from onnxperf.records.bisect import BisectStep, By
 from onnxperf.records.options import RaceOptions
-
-_PROCESSES = 4
-"""Whose memory is measured on each side: that all of one side exceed all of the other by chance happens in 3 %."""
 
 
 @dataclass
@@ -86,14 +84,14 @@ class Trials:
 
     def _needed(self, place: int, progress: Progress) -> list[int]:
         if place not in self._bytes:
-            self._bytes[place] = [self._probe(place, number, progress) for number in range(_PROCESSES)]
+            self._bytes[place] = [self._probe(place, number, progress) for number in range(PROCESSES)]
         return self._bytes[place]
 
     def _probe(self, place: int, number: int, progress: Progress) -> int:
         """The most that was resident at once, above what was there before the model was loaded."""
         limits = self.settings.limits
         start = partial(open_worker, timeout_s=limits.timeout, memory_limit_bytes=limits.memory_limit)
-        done, name = number / _PROCESSES, self._name(place)
+        done, name = number / PROCESSES, self._name(place)
         need, reason = needed_bytes(self._spec(place), start, partial(progress, done, f"memory of {name}"))
         if need is None:
             raise BadInput(f"{name}: {reason}")

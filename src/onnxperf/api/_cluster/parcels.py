@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from onnxperf.api._shared.cells import Cell, Contest, Group, cell_of
-from onnxperf.api._shared.racing import start_of
+from onnxperf.api._shared.racing import memory_for_workers, start_of
 from onnxperf.api._shared.reading import files_of
 from onnxperf.api._shared.requests import Settings
 from onnxperf.api._shared.subjects import Sources, open_models
@@ -156,7 +156,8 @@ def run_parcel(payload: bytes, folder: Path, progress: Progress) -> bytes:
     limits = parcel.settings.limits
     machine, case, error = machines.describe_machine(), None, ""
     try:
-        case = cell.run(progress, _pool(limits).launch if parcel.several else start_of(limits))
+        start = start_of(limits)
+        case = cell.run(progress, _pool(limits).launches if parcel.several else lambda _specs, _options: start)
         case = replace(case, notes=(*case.notes, *_notes_on_machine(machine)))
     except BadInput as refused:
         error = str(refused)
@@ -166,7 +167,7 @@ def run_parcel(payload: bytes, folder: Path, progress: Progress) -> bytes:
 @cache
 def _pool(limits: WorkerLimits) -> Pool:
     """Processes for all cases that this machine gets; they die with this one."""
-    return Pool(start_of(limits))
+    return Pool(start_of(limits), memory_for_workers)
 
 
 def _notes_on_machine(machine: Machine) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 from onnxperf.analyze.judges.agreement import matched, unlike_interfaces
 from onnxperf.analyze.judges.gate import error_limit, memory_limit
 from onnxperf.analyze.judges.tuning import largest_error
+from onnxperf.analyze.judges.weighing import PROCESSES
 from onnxperf.api._shared.opening import Source
 from onnxperf.api._shared.outputs import interface_of, outputs_of
 from onnxperf.api._shared.requests import Settings
@@ -22,9 +23,6 @@ from onnxperf.measure.process import open_worker
 from onnxperf.measure.race import Progress
 from onnxperf.records.gate import BASELINE, NEW, GateLimit
 from onnxperf.records.race import Case
-
-_PROCESSES = 5
-"""Whose memory is measured on each side: that all of one side exceed all of the other by chance happens in 0.4 %."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +72,9 @@ class GateSides:
         limits = self.settings.limits
         start = partial(open_worker, timeout_s=limits.timeout, memory_limit_bytes=limits.memory_limit)
         found: dict[str, list[int]] = {entry.model.label: [] for entry in entries}
-        for number in range(_PROCESSES):
+        for number in range(PROCESSES):
             for name, spec in zip(found, specs, strict=True):
-                progress(number / _PROCESSES, f"memory of {name}")
+                progress(number / PROCESSES, f"memory of {name}")
                 need, reason = needed_bytes(spec, start)
                 if need is None:
                     raise BadInput(f"{name}: {reason}")

@@ -17,7 +17,8 @@ from onnxperf.analyze.judges.outcome import topic_of
 from onnxperf.analyze.judges.run_comparison import compare_runs
 from onnxperf.api._keeping.run_writer import RunWriter
 from onnxperf.errors import BadOption, OnnxperfError
-from onnxperf.records.profile import Diff, Profile
+from onnxperf.records.diff import Diff
+from onnxperf.records.profile import Profile
 from onnxperf.records.race import Bench
 from onnxperf.render.kit.complaints import complain
 from onnxperf.results.base import Result, result_classes

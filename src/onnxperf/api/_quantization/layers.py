@@ -13,6 +13,7 @@ from onnxperf.api._quantization.search import MOST_COMPARED
 from onnxperf.api._shared import recordings
 from onnxperf.api._shared.opening import open_source
 from onnxperf.api._shared.reading import outline_of_file
+from onnxperf.api._shared.side_by_side import profile_plans
 from onnxperf.api._shared.subjects import Entry
 from onnxperf.errors import BadInput, SubjectError
 from onnxperf.measure.profiling import Progress
@@ -31,28 +32,23 @@ def profile_sides(
     session: SessionOptions,
     limits: WorkerLimits,
     progress: Progress,
+    launches: int,
 ) -> Sides:
     """Profile the original and a quantised model in turn."""
     other = dataclasses.replace(entry, model=open_source(model.path, entry.model.label), twin=entry)
     folder = quantizer.folder
     named = [(entry, "float32"), (other, f"{model.path.stem}-int8")]
     plans = [recordings.plan_recording(each, session, folder, name) for each, name in named]
-    fitting = [recordings.iterations_that_fit(plan, None, limits, progress) for plan in plans]
-    most = min((each for each in fitting if each is not None), default=None)
-    end = recordings.run_in_turns([plan.spec for plan in plans], None, most, limits, progress)
-    if end.interrupted:
+    (before, after), interrupted = profile_plans(plans, None, limits, progress, launches)
+    if interrupted:
         raise KeyboardInterrupt
-    before, after = (
-        recordings.result_of_recording(plan.recorded, turns.trace).record
-        for plan, turns in zip(plans, end.turns, strict=True)
-    )
     return Sides(
         original=plans[0].recorded.outlined.graph,
         prepared=outline_of_file(quantizer.prepared, "the prepared model").graph,
         quantized=plans[1].recorded.outlined.graph,
-        before=before,
+        before=before.record,
         before_graph=_executed(plans[0].recorded.executed_path),
-        after=after,
+        after=after.record,
         after_graph=_executed(plans[1].recorded.executed_path),
         touched=frozenset(model.nodes),
     )

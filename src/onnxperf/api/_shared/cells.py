@@ -21,7 +21,7 @@ from onnxperf.api._shared.counting import counted
 from onnxperf.api._shared.opening import open_source
 from onnxperf.api._shared.origins import recall
 from onnxperf.api._shared.outputs import compared
-from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
+from onnxperf.api._shared.racing import judged_case, memory_for_workers, run_race, start_of, visible_options
 from onnxperf.api._shared.reload import explained
 from onnxperf.api._shared.requests import Against, ContestKeywords, Settings, names_in
 from onnxperf.api._shared.setups import setups_of
@@ -43,9 +43,8 @@ from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure.instructions import find_tools
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
-from onnxperf.measure.pool import Pool
+from onnxperf.measure.pool import Launches, Pool
 from onnxperf.measure.race import Progress, RaceEnd
-from onnxperf.measure.worker_group import Launch
 from onnxperf.model.inputs import Feeds
 from onnxperf.records.options import RaceOptions
 from onnxperf.records.race import Bench, Case
@@ -72,7 +71,7 @@ class Cell:
     label: str
     dims: dict[str, int]
     settings: Settings
-    run: Callable[[Progress, Launch], Case]
+    run: Callable[[Progress, Launches], Case]
     """Runs it with workers from the given place."""
     parts: tuple[Contest, Group] | None = None
     """What it is made of, so that another machine can run it; None for functions, which stay here."""
@@ -153,8 +152,9 @@ def run_cells(
     start = start_of(cells[0].settings.limits)
     remaining = {cell.key: cell for cell in cells if recorder is None or recorder.wanted(cell.key)}
     try:
-        with Pool(start) as pool:
-            for cell, case in _run_all(cells, progress, recorder, pool.launch if len(cells) > 1 else start):
+        with Pool(start, memory_for_workers) as pool:
+            launches = pool.launches if len(cells) > 1 else lambda _specs, _options: start
+            for cell, case in _run_all(cells, progress, recorder, launches):
                 remaining.pop(cell.key, None)
                 cases.append(unfinished(case) if case.interrupted and len(cells) > 1 else case)
                 if recorder is not None and not case.interrupted:
@@ -177,7 +177,7 @@ def unfinished(case: Case) -> Case:
 
 
 def _run_all(
-    cells: Sequence[Cell], progress: Progress, recorder: CaseRecorder | None, launch: Launch
+    cells: Sequence[Cell], progress: Progress, recorder: CaseRecorder | None, launches: Launches
 ) -> Iterator[tuple[Cell, Case]]:
     """Run the cases that are wanted, until the user interrupts one."""
     for number, cell in enumerate(cells):
@@ -187,7 +187,7 @@ def _run_all(
         if recorder is not None:
             recorder.begin(cell.key)
         try:
-            case = cell.run(report, launch)
+            case = cell.run(report, launches)
         except BadInput as error:
             if len(cells) == 1 and recorder is None:
                 raise
@@ -275,7 +275,7 @@ def _converted_from(model: Sources, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _case(
-    contest: Contest, group: Group, dims: Mapping[str, int], settings: Settings, progress: Progress, launch: Launch
+    contest: Contest, group: Group, dims: Mapping[str, int], settings: Settings, progress: Progress, launches: Launches
 ) -> Case:
     """One race."""
     options = visible_options(settings.race, machines.cpu_model())
@@ -286,7 +286,7 @@ def _case(
     specs = [*in_environments(model_specs(entries, setups), contest.envs), *sources]
     check_names(specs, options.baseline)
     several = sum(len(spec.subjects) for spec in specs) > 1
-    end = run_race(specs, options, launch, progress, several and settings.tolerances.check)
+    end = run_race(specs, options, launches(specs, options), progress, several and settings.tolerances.check)
     uncounted: tuple[str, ...] = ()
     if options.count and not end.interrupted:
         end, uncounted = counted(end, specs, settings.limits, find_tools(), progress)
@@ -320,12 +320,12 @@ def _source_specs(entries: Sequence[Entry], settings: Settings, sources: Mapping
 
 
 def _race_of_functions(
-    functions: Mapping[str, Callable[[], Any]], settings: Settings, progress: Progress, launch: Launch
+    functions: Mapping[str, Callable[[], Any]], settings: Settings, progress: Progress, launches: Launches
 ) -> Case:
     options = visible_options(settings.race, machines.cpu_model())
     specs = function_specs(functions, Feeds({}, {}), settings.session.threads, settings.source)
     check_names(specs, options.baseline)
-    end = run_race(specs, options, launch, progress)
+    end = run_race(specs, options, launches(specs, options), progress)
     judged = judged_case(end, options)
     notes = (*_notes_on_race(specs, end, settings.race, options), *judged.notes)
     case = replace(judged, model=", ".join(functions), notes=notes)

@@ -121,7 +121,7 @@ def searched_plan(request: EinsumRequest, time: float, progress: Progress) -> st
         _searched_basics(request, graphs, orders, end, labelled[chosen.name]),
         race=case,
         winner=winner.name if winner is not None else None,
-        limit=LIMIT if any(each.name == LIMIT and each.median_ns for each in case.subjects) else None,
+        limit=LIMIT if any(each.name == LIMIT and each.time_ns for each in case.subjects) else None,
         interrupted=case.interrupted,
         notes=(*end.notes, *notes),
         answer=race_answer(case, LIMIT, request.equation.text),

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.pace import about_cpu, notes_on_pace
 from onnxperf.analyze.answers.race import answer, before_the_race, note_on_others
 from onnxperf.analyze.judges.comparison import baseline_of, compare, rounds_to_units, settled
+from onnxperf.analyze.judges.gate import all_told
 from onnxperf.analyze.judges.instructions import with_counts_compared
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.machine import load, noise
@@ -39,26 +40,26 @@ def run_race(
 
     `enough` decides instead of the usual judge whether it is settled.
     """
-    usual = partial(
-        settled,
-        baseline=options.baseline,
-        min_effect=options.min_effect,
-        alpha_share=options.alpha_share,
-        max_slowdown=options.max_slowdown,
-    )
+    judge = settled if options.max_slowdown is None else partial(all_told, max_slowdown=options.max_slowdown)
+    usual = partial(judge, baseline=options.baseline, min_effect=options.min_effect, alpha_share=options.alpha_share)
     tools = Tools(
         launch=launch,
         settled=enough or usual,
         noise=partial(rounds_to_units, baseline=options.baseline),
         progress=progress,
         cpus=machines.processors(),
-        memory_bytes=int(machines.available_memory() * _MEMORY_SHARE),
+        memory_bytes=memory_for_workers(),
         collect=collect,
         warn=_warning,
     )
     before = load.snapshot()
     end = race(specs, options, tools)
     return replace(end, others=load.share_of_others(before, load.snapshot()))
+
+
+def memory_for_workers() -> int:
+    """Bytes that workers may fill together now."""
+    return int(machines.available_memory() * _MEMORY_SHARE)
 
 
 def _warning(plan: Plan) -> str:

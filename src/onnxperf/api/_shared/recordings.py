@@ -21,6 +21,7 @@ from onnxperf.analyze.graphs.modules import module_times, with_origins
 from onnxperf.analyze.trace import profile as sums
 from onnxperf.analyze.trace.events import lay_out
 from onnxperf.analyze.trace.headroom import headroom_of
+from onnxperf.analyze.trace.launches import join_launches
 from onnxperf.analyze.trace.timeline import timeline_of
 from onnxperf.api._shared.peaks import peaks_of
 from onnxperf.api._shared.racing import start_of
@@ -219,11 +220,13 @@ def result_of_trace(source: str | os.PathLike[str] | Events) -> ProfileResult:
     return _summed_up(trace_of_events(source), "events")
 
 
-def result_of_recording(recorded: RecordedModel, trace: Path | None) -> ProfileResult:
-    """What the trace of a model says, with the nodes of the original that its time goes back to."""
-    if trace is None:
+def result_of_recording(recorded: RecordedModel, *traces: Path | None) -> ProfileResult:
+    """What the trace of a model says, with the nodes of the original that its time goes back to; one per launch."""
+    read = [read_trace(each) for each in traces if each is not None]
+    if len(read) < max(len(traces), 1):
         raise BadInput("onnxruntime wrote no trace")
-    result = _summed_up(read_trace(trace), recorded.model.label)
+    trace, launches = join_launches(read) if len(read) > 1 else (read[0], ())
+    result = _summed_up(trace, recorded.model.label)
     executed = outline_of_file(recorded.executed_path, "the graph that onnxruntime executes").graph
     groups, alike = attribute(recorded.outlined.graph, executed), result.record.alike
     named = sums.with_tensors(result.record.nodes, executed)
@@ -231,6 +234,7 @@ def result_of_recording(recorded: RecordedModel, trace: Path | None) -> ProfileR
     record = replace(
         result.record,
         fingerprint=recorded.model.fingerprint,
+        launches=launches,
         nodes=nodes,
         sources=source_times(groups, nodes, alike),
         modules=module_times(nodes, alike),

@@ -6,14 +6,24 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from onnxperf.api._shared import recordings
+from onnxperf.api._shared.racing import start_of
+from onnxperf.api._shared.recordings import (
+    RecordingPlan,
+    iterations_that_fit,
+    plan_recording,
+    result_of_recording,
+    subject_errors_as_bad_input,
+)
 from onnxperf.api._shared.subjects import Entry
-from onnxperf.measure.profiling import Progress
+from onnxperf.measure.machine import describe as machines
+from onnxperf.measure.profiling import Progress, take_launches
 from onnxperf.records.base import Machine
 from onnxperf.records.options import SessionOptions, WorkerLimits
+from onnxperf.records.profile import COMPARED_LAUNCHES
 from onnxperf.results.profile import ProfileResult
 
 
@@ -26,24 +36,52 @@ class Side:
     label: str
 
 
+class ProfiledPlans(NamedTuple):
+    """Profiles of several plans."""
+
+    results: list[ProfileResult]
+    interrupted: bool
+    """Stopped by the user; the profiles have what ran until then."""
+
+
 def profiles_in_turns(
-    sides: Sequence[Side], machine: Machine, repeat: int | None, limits: WorkerLimits, progress: Progress
+    sides: Sequence[Side],
+    machine: Machine,
+    repeat: int | None,
+    limits: WorkerLimits,
+    progress: Progress,
+    launches: int = COMPARED_LAUNCHES,
 ) -> list[ProfileResult]:
     """A profile of each; their iterations alternate, so that all meet the same conditions."""
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         plans = [
-            recordings.plan_recording(each.entry, each.session, Path(folder), f"side{number}")
-            for number, each in enumerate(sides)
+            plan_recording(each.entry, each.session, Path(folder), f"side{number}") for number, each in enumerate(sides)
         ]
-        fitting = [recordings.iterations_that_fit(plan, repeat, limits, progress) for plan in plans]
-        most = min((each for each in fitting if each is not None), default=None)
-        end = recordings.run_in_turns([plan.spec for plan in plans], repeat, most, limits, progress)
-        results = [
-            recordings.result_of_recording(plan.recorded, turns.trace)
-            for plan, turns in zip(plans, end.turns, strict=True)
-        ]
+        results, interrupted = profile_plans(plans, repeat, limits, progress, launches)
     for each, result in zip(sides, results, strict=True):
         result.record = replace(
-            result.record, machine=machine, session=each.session, model=each.label, interrupted=end.interrupted
+            result.record, machine=machine, session=each.session, model=each.label, interrupted=interrupted
         )
     return results
+
+
+def profile_plans(
+    plans: Sequence[RecordingPlan],
+    repeat: int | None,
+    limits: WorkerLimits,
+    progress: Progress,
+    launches: int = COMPARED_LAUNCHES,
+) -> ProfiledPlans:
+    """Profile plans in turn, in several launches where their nodes are to be compared."""
+    fitting = [iterations_that_fit(plan, repeat, limits, progress) for plan in plans]
+    most = min((each for each in fitting if each is not None), default=None)
+    specs = [plan.spec for plan in plans]
+    with subject_errors_as_bad_input():
+        ends = take_launches(specs, repeat, start_of(limits), machines.processors(), progress, most, launches)
+    # A launch that was stopped before both sides had a call that counts shows nothing.
+    counted = [end for end in ends if end is ends[0] or all(turns.call_ns for turns in end.turns)]
+    results = [
+        result_of_recording(plan.recorded, *(end.turns[index].trace for end in counted))
+        for index, plan in enumerate(plans)
+    ]
+    return ProfiledPlans(results, ends[-1].interrupted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from functools import partial
@@ -9,13 +10,14 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
+from onnxperf.analyze.judges.yardstick import log_time
 from onnxperf.api._shared.progress import part_of
 from onnxperf.api._shared.racing import run_race, start_of
 from onnxperf.api._shared.setups import Setup
 from onnxperf.api._shared.subjects import model_specs, open_entries
 from onnxperf.errors import OnnxperfError
+from onnxperf.measure.pool import Launches
 from onnxperf.measure.race import Progress
-from onnxperf.measure.worker_group import Launch
 from onnxperf.records.options import InputOptions, RaceOptions, SessionOptions, WorkerLimits
 from onnxperf.records.race import YARDSTICK, Case, Measurement
 
@@ -31,7 +33,7 @@ _REMEMBERED_S = 60.0
 _PART = 0.05
 """Of the progress, before the race and after it."""
 
-Run = Callable[[Progress, Launch], Case]
+Run = Callable[[Progress, Launches], Case]
 
 
 class _Reading(Struct, frozen=True):
@@ -50,16 +52,18 @@ def with_yardstick(run: Run, wanted: bool, limits: WorkerLimits) -> Run:
     return partial(_beside, run, limits) if wanted else run
 
 
-def _beside(run: Run, limits: WorkerLimits, progress: Progress, launch: Launch) -> Case:
+def _beside(run: Run, limits: WorkerLimits, progress: Progress, launches: Launches) -> Case:
     before = _recent(None) or _measured(limits, part_of(progress, 0.0, _PART))
-    case = run(part_of(progress, _PART, 1 - _PART), launch)
+    case = run(part_of(progress, _PART, 1 - _PART), launches)
     if case.interrupted:
         return case
     try:
         after = _recent(before) or _measured(limits, part_of(progress, 1 - _PART, 1.0))
     except KeyboardInterrupt:
         return replace(case, interrupted=True)  # what was raced is shown
-    return replace(case, yardstick=_joined([each for each in (before, after) if each is not None]))
+    joined = _joined([each for each in (before, after) if each is not None])
+    known = None if joined is None else log_time(joined)
+    return replace(case, yardstick=joined, yardstick_ns=None if known is None else math.exp(known.value))
 
 
 def forget() -> None:

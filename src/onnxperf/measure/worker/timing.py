@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice, pairwise, repeat
+from itertools import accumulate, islice, pairwise, repeat
 from operator import truediv
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ Work = Callable[[], object]
 
 monotonic_ns: Clock = time.perf_counter_ns
 """The clock of all measurements; on Linux it is the same for every process of the machine."""
+_FREE_SHARE = 0.02
+"""Of a piece: when threads together waited less than that for a processor, no other program took one."""
 cpu_time_ns: Clock = time.process_time_ns
 """CPU time, user and system, of all threads of this process; that of its children is not in it."""
 
@@ -44,22 +47,48 @@ def warm_up(work: Work, duration_ns: int, clock: Clock = monotonic_ns) -> float:
 
 
 def time_block(
-    work: Work, calls: int, warm_ns: int, pieces: int = 1, clock: Clock = monotonic_ns, cpu_clock: Clock = cpu_time_ns
+    work: Work,
+    calls: int,
+    warm_ns: int,
+    pieces: int = 1,
+    clock: Clock = monotonic_ns,
+    cpu_clock: Clock = cpu_time_ns,
+    waited: Clock | None = None,
 ) -> TimedBlock:
-    """Time `calls` calls together, in so many pieces, after untimed ones that refill caches."""
+    """Time `calls` calls together, in so many pieces, after untimed ones that refill caches.
+
+    `waited` is asked between pieces, which are timed apart then.
+    """
     warm_up(work, warm_ns, clock)
     sizes = sizes_of(calls, pieces)
     ends = [0] * len(sizes)
+    begins, waits = [0] * len(sizes), [0] * (len(sizes) + 1)
     with _no_garbage_collection():
         cpu_ns = cpu_clock()  # outside of the time: reading it takes microseconds
-        start = clock()
+        if waited is not None:
+            waits[0] = waited()
+        begins[0] = clock()
         for piece, size in enumerate(sizes):
             for _ in repeat(None, size):
                 work()
             ends[piece] = clock()
+            if waited is not None:
+                waits[piece + 1] = waited()
+                begins[piece + 1 : piece + 2] = [clock()] if piece + 1 < len(sizes) else []
         cpu_ns = cpu_clock() - cpu_ns
-    times = (end - begin for begin, end in pairwise((start, *ends)))
-    return TimedBlock(start, ends[-1] - start, quickest_ns=min(map(truediv, times, sizes)), cpu_ns=cpu_ns)
+    if waited is None:
+        begins[1:] = ends[:-1]
+    times = [end - begin for begin, end in zip(begins, ends, strict=True)]
+    quickest_ns = min(map(truediv, times, sizes))
+    free = None if waited is None else _free_pieces(times, waits)
+    return TimedBlock(begins[0], sum(times), [], quickest_ns, cpu_ns, free_pieces=free)
+
+
+def _free_pieces(times: Sequence[int], waits: Sequence[int]) -> int:
+    """Pieces in which threads together waited for a processor less than a small part of the time."""
+    return sum(
+        after - before <= _FREE_SHARE * time for time, (before, after) in zip(times, pairwise(waits), strict=True)
+    )
 
 
 def sizes_of(calls: int, pieces: int) -> list[int]:
@@ -76,17 +105,37 @@ def time_each(work: Work, calls: int, warm_ns: int | None, clock: Clock = monoto
 
 
 def time_each_in_block(
-    work: Work, calls: int, warm_ns: int, pieces: int = 1, clock: Clock = monotonic_ns, cpu_clock: Clock = cpu_time_ns
+    work: Work,
+    calls: int,
+    warm_ns: int,
+    pieces: int = 1,
+    clock: Clock = monotonic_ns,
+    cpu_clock: Clock = cpu_time_ns,
+    waited: Clock | None = None,
 ) -> TimedBlock:
     """Time `calls` calls together as `time_block` does, and every one of them by itself as well."""
     warm_up(work, warm_ns, clock)
+    waits = [0] * (calls + 1)
     with _no_garbage_collection():
         cpu_ns = cpu_clock()
+        if waited is not None:
+            waits[0] = waited()
         start = clock()
-        durations = _each(work, calls, clock)
+        durations = [0] * calls
+        for turn in range(calls):
+            begin = clock()
+            work()
+            durations[turn] = clock() - begin
+            if waited is not None:
+                waits[turn + 1] = waited()
         total = clock() - start
         cpu_ns = cpu_clock() - cpu_ns
-    return TimedBlock(start, total, durations, _quickest(durations, pieces), cpu_ns)
+    if waited is None:
+        return TimedBlock(start, total, durations, _quickest(durations, pieces), cpu_ns)
+    ends = list(accumulate(sizes_of(calls, pieces), initial=0))
+    times = [sum(durations[begin:end]) for begin, end in pairwise(ends)]
+    free = _free_pieces(times, [waits[end] for end in ends])
+    return TimedBlock(start, sum(durations), durations, _quickest(durations, pieces), cpu_ns, free_pieces=free)
 
 
 def time_paced(
@@ -120,7 +169,8 @@ def time_paced(
                 sleep(pause_ns / 1e9)
         span_ns = clock() - begin
         cpu_ns = cpu_clock() - cpu_ns
-    return TimedBlock(begin, sum(durations), durations, _quickest(durations, pieces), cpu_ns, span_ns)
+    quickest_ns = _quickest(durations, pieces)
+    return TimedBlock(begin, sum(durations), durations, quickest_ns, cpu_ns, span_ns)
 
 
 def _quickest(durations: list[int], pieces: int) -> float:
@@ -168,6 +218,32 @@ def time_split(
 
 
 @contextmanager
+def waiting_clock() -> Iterator[Clock | None]:
+    """How long all threads of this process were ready and waited for a processor; None where the kernel does not tell.
+
+    Files stay open: reading one takes a microsecond, opening it ten.
+    """
+    files = []
+    try:
+        for task in os.listdir("/proc/self/task"):  # noqa: PTH208 - no pathlib in a worker
+            files.append(os.open(f"/proc/self/task/{task}/schedstat", os.O_RDONLY))
+    except OSError:  # another system, or a thread that has just ended
+        pass
+    try:
+        yield (lambda: sum(map(_waiting_time_ns, files))) if files else None
+    finally:
+        for file in files:
+            os.close(file)
+
+
+def _waiting_time_ns(file: int) -> int:
+    try:
+        return int(os.pread(file, 100, 0).split()[1])
+    except OSError:  # it has just ended
+        return 0
+
+
+@contextmanager
 def _no_garbage_collection() -> Iterator[None]:
     """Garbage that timed calls leave behind is collected in the untimed calls of the next block."""
     gc.disable()
@@ -187,7 +263,11 @@ def answer_time_block(host: Host, request: messages.TimeBlock) -> TimedBlock:
     work, calls, warm_ns, pieces = host.calls[request.subject], request.calls, request.warm_ns, request.pieces
     if request.every_ns:
         return time_paced(work, calls, warm_ns, request.every_ns, pieces)
-    return (time_each_in_block if request.each else time_block)(work, calls, warm_ns, pieces)
+    timed = time_each_in_block if request.each else time_block
+    if not request.waits:
+        return timed(work, calls, warm_ns, pieces)
+    with waiting_clock() as waited:
+        return timed(work, calls, warm_ns, pieces, waited=waited)
 
 
 def answer_time_each(host: Host, request: messages.TimeEach) -> TimedEach:

@@ -22,7 +22,7 @@ _OUTCOMES = {"won": "green", "lost": "red", "same": ""}
 _VERDICTS = {"faster": "green", "slower": "red"}
 _LABEL_LENGTH = 60
 _ALIKE = 0.1
-"""Times that differ by less are called the same; by more, but within their noise, unclear."""
+"""Times that differ by less are called the same; by more, but unproven, unclear."""
 
 
 def quantize_page(record: Quantization, answer: str) -> list[Part]:
@@ -206,7 +206,7 @@ def _error(value: float | None) -> str:
 
 
 def layers_plot(record: Quantization, ax: Axes | None = None) -> Axes:
-    """Time of the costliest layers in float32 and in int8; pale where the difference is noise."""
+    """Time of the costliest layers in float32 and in int8; pale where no difference is proven."""
     shown = record.layers[: fg.MAX_BARS]
     labels = shortened_apart([first_of([name_of(name) for name in each.nodes], 2) for each in shown], _LABEL_LENGTH)
     panel: Any = ax

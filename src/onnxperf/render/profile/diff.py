@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnxperf.records.profile import Diff, DiffRow, DiffSum, Profile
+from onnxperf.records.diff import Diff, DiffRow, DiffSum
+from onnxperf.records.profile import Profile
 from onnxperf.records.race import Case
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
@@ -46,6 +47,7 @@ def sides_table(diff: Diff) -> Table:
         Column(""),
         Column("side", left=True, room=20),
         Column("level", left=True, rank=3),
+        Column("launches", rank=5),
         Column("iterations", rank=4),
         Column("nodes", rank=2),
         Column("time in nodes"),
@@ -62,6 +64,7 @@ def sides_table(diff: Diff) -> Table:
             sign,
             name_of(profile.model),
             profile.session.opt_level if profile.session else "",
+            grouped(len(profile.launches)) if profile.launches else "",
             grouped(profile.iterations),
             grouped(nodes),
             _time_in_nodes(profile),
@@ -123,7 +126,7 @@ def _diff_times(each: DiffSum) -> tuple[str, ...]:
     if side == "+":
         return "", microseconds(after), difference, "new"
     speedup = ratio(before / after if after else None)
-    return microseconds(before), microseconds(after), difference, "noise" if each.noise else speedup
+    return microseconds(before), microseconds(after), difference, each.doubt or speedup
 
 
 def race_line(race: Case) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from onnxperf.records.profile import Diff, DiffSum
+from onnxperf.records.diff import Diff, DiffSum
 from onnxperf.render.kit import chart as fg
 from onnxperf.render.profile.groups import side_names
 from onnxperf.render.profile.operator_bars import draw_operators, operator_bars
@@ -21,7 +21,7 @@ _BEFORE, _AFTER = fg.GREY, fg.BLUE
 
 
 def diff_plot(diff: Diff, sums: Sequence[DiffSum], ax: Sequence[Axes] | None = None) -> fg.AxesArray:
-    """Time and number of equal nodes on both sides; pale where the difference is noise."""
+    """Time and number of equal nodes on both sides; pale where no difference is proven."""
     labels = shortened_apart([each.name for each in sums], LABEL_LENGTH)
     before, after = _names(diff)
     summed = any(each.others for each in sums)
@@ -44,7 +44,8 @@ def diff_plot(diff: Diff, sums: Sequence[DiffSum], ax: Sequence[Axes] | None = N
     fg.draw_bars(panels[1], labels, counts, summed)
     fg.count_axis(panels[1], "nodes")
     panels[1].tick_params(labelleft=False)
-    noise = {"pale: noise": fg.GRID} if any(pale) else {}
+    doubts = " or ".join(sorted({each.doubt for each in sums} - {""}))
+    noise = {f"pale: {doubts}": fg.GRID} if doubts else {}
     lines = fg.legend(panels[0], fg.patches({before: _BEFORE, after: _AFTER} | noise))
     if is_given:
         fg.name_given(panels[0], _both(diff), lines)

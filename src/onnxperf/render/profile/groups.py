@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from onnxperf.records.profile import Diff, DiffRow, SourceGroup
+from onnxperf.records.diff import Diff, DiffRow
+from onnxperf.records.profile import SourceGroup
 from onnxperf.wording.names import first_of, name_of
 from onnxperf.wording.numbers import count
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from onnxperf.records.profile import DiffRow, NodeTime, OperatorTime, Profile, SourceTime, Times, steady
+from onnxperf.records.diff import DiffRow
+from onnxperf.records.profile import NodeTime, OperatorTime, Profile, SourceTime, Times, steady
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.profile.groups import TIMELESS, inside, members
 from onnxperf.wording.labels import types_text

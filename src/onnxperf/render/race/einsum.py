@@ -100,7 +100,7 @@ def race_table(plan: EinsumPlan) -> Table:
         cells = (
             WINNER if subject is best else "",
             name_of(subject.name),
-            duration(subject.median_ns),
+            duration(subject.time_ns),
             ratio(subject.speedup),
             interval(subject.speedup_low, subject.speedup_high),
             "" if limited is None else ratio(limited),

@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from onnxperf.records.history import FEWEST_POINTS, ChangePoint, History, HistoryPoint, HistorySeries, timed_points
+from onnxperf.records.history import FEWEST_POINTS, ChangePoint, History, HistorySeries
 from onnxperf.render.kit.page import Heading, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.wording.names import dims_text, name_of, visible
-from onnxperf.wording.numbers import NOTHING, count, duration, factor, grouped, percent, probability
+from onnxperf.wording.numbers import (
+    NOTHING,
+    count,
+    duration,
+    factor,
+    grouped,
+    hundredths,
+    interval,
+    percent,
+    probability,
+)
 
 _COMMIT = 8
 """Characters of a commit in a table."""
@@ -55,11 +65,6 @@ def _values(record: History) -> list[set[str]]:
     return [machines, {visible(dims_text(each.dims)) for each in record.series}]
 
 
-def times_of(series: HistorySeries) -> list[tuple[HistoryPoint, float]]:
-    """The points that have a time, with it."""
-    return timed_points(series.points, series.measure)
-
-
 def series_table(record: History) -> Table:
     """The first and the latest time of each series, and how much its times vary."""
     columns = (
@@ -69,6 +74,7 @@ def series_table(record: History) -> Table:
         Column("first"),
         Column("latest"),
         Column("noise", rank=1),
+        Column("correlation", rank=2),
         Column("changes"),
     )
     return without_empty(Table(columns, [Row(_series(each, record)) for each in record.series]))
@@ -83,8 +89,7 @@ def _names() -> tuple[Column, ...]:
 
 
 def _series(series: HistorySeries, record: History) -> tuple[str, ...]:
-    times = times_of(series)
-    failed = len(series.points) - len(times)
+    times, failed = series.timed(), series.failures()
     return (
         *_named(series, record),
         grouped(len(times)),
@@ -92,8 +97,13 @@ def _series(series: HistorySeries, record: History) -> tuple[str, ...]:
         duration(times[0][1]) if times else "",
         duration(times[-1][1]) if times else "",
         f"±{percent(series.noise)}" if series.noise is not None else "",
-        "" if record.by == "machine" else str(len(series.changes)) if len(times) >= FEWEST_POINTS else NOTHING,
+        hundredths(series.correlation) if series.correlation is not None else "",
+        "" if record.by == "machine" else str(len(series.changes)) if _was_judged(series) else NOTHING,
     )
+
+
+def _was_judged(series: HistorySeries) -> bool:
+    return series.averages >= FEWEST_POINTS or bool(series.changes)
 
 
 def _named(series: HistorySeries, record: History) -> tuple[str, str, str]:
@@ -108,17 +118,18 @@ def change_table(record: History) -> Table:
     columns = (
         *_names(),
         Column("when", left=True),
-        Column("from run", left=True, rank=1),
+        Column("from run", left=True, rank=2),
         Column("to run", left=True),
-        Column("commit", left=True, rank=1),
-        Column("onnxruntime", left=True, rank=2),
+        Column("commit", left=True, rank=2),
+        Column("onnxruntime", left=True, rank=3),
         Column("before", rank=1),
         Column("after", rank=1),
         Column("after / before"),
+        Column("95 % interval"),
         Column("p"),
     )
     rows = [
-        Row((*_named(series, record), *_change(each)), styles={11: "red" if each.ratio > 1 else "green"})
+        Row((*_named(series, record), *_change(each)), styles={10: "red" if each.ratio > 1 else "green"})
         for series in record.series
         for each in series.changes
     ]
@@ -136,6 +147,7 @@ def _change(change: ChangePoint) -> tuple[str, ...]:
         duration(change.before_ns),
         duration(change.after_ns),
         factor(change.ratio),
+        "" if change.ratio_low is None else interval(change.ratio_low, change.ratio_high),
         probability(change.p_value),
     )
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from onnxperf.records.history import History, HistoryPoint, HistorySeries
 from onnxperf.render.kit import chart as fg
-from onnxperf.render.race.history import times_of
 from onnxperf.wording.names import dims_text, visible
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ _LABEL = 14
 
 def history_plot(record: History, ax: Axes | None = None) -> Axes | fg.AxesArray:
     """A point per run, a line per level, the first series on top; on one axes of the user's, only the first series."""
-    shown = [series for series in record.series if times_of(series)][:MOST_SERIES]
+    shown = [series for series in record.series if series.timed()][:MOST_SERIES]
     if ax is not None:
         if shown:
             _draw(ax, shown[0], record)
@@ -45,7 +44,7 @@ def levels(series: HistorySeries) -> list[tuple[int, int, float]]:
     """Where each level begins and ends, and its time; empty without a change point."""
     if not series.changes:
         return []
-    ends = [0, *(each.index for each in series.changes), len(times_of(series))]
+    ends = [0, *(each.index for each in series.changes), len(series.timed())]
     times = [series.changes[0].before_ns, *(each.after_ns for each in series.changes)]
     return [(begin, end - 1, ns) for begin, end, ns in zip(ends, ends[1:], times, strict=False)]
 
@@ -58,7 +57,7 @@ def tick_text(point: HistoryPoint, record: History, machine: str = "") -> str:
 
 
 def _draw(ax: Axes, series: HistorySeries, record: History) -> None:
-    times = times_of(series)
+    times = series.timed()
     ax.plot(range(len(times)), [ns / 1e3 for _, ns in times], "o", color=fg.BLUE, markersize=3.5, zorder=2)
     for begin, end, ns in levels(series):
         ax.plot([begin - 0.5, end + 0.5], [ns / 1e3] * 2, color=fg.INK, linewidth=1.4, zorder=3)

@@ -13,7 +13,7 @@ from onnxperf.render.kit.table import Column, Row, Stacking, Table
 from onnxperf.render.race.instructions import instruction_table
 from onnxperf.render.race.split import split_table
 from onnxperf.wording.names import dims_text, name_of, with_reasons
-from onnxperf.wording.numbers import NOTHING, count, duration, grouped, interval, per_second, ratio
+from onnxperf.wording.numbers import NOTHING, count, duration, interval, per_second, ratio
 
 STATUS_STYLES = {"ok": "", "differs": "yellow", "skipped": "dim", "pending": "dim", "running": "dim"}
 VERDICT_STYLES = {
@@ -23,7 +23,7 @@ VERDICT_STYLES = {
     "equivalent": "dim",
     "undecided": "yellow",
 }
-_CPU = "CPU: processor time per call, all threads; CPU / mean: processors in use"
+_CPU = "CPU: processor time per call, all threads"
 _CPU_WITH_PAUSES = "CPU: processor time per call, all threads, pauses included"
 _PERCENTILES = {"p90": P90_CALLS, "p99": P99_CALLS}
 
@@ -82,17 +82,13 @@ def _tables(case: Case, row_notes: Sequence[str]) -> list[Part]:
 _TEXTS: dict[str, tuple[Column, Callable[[Subject], str]]] = {
     "name": (Column("name", left=True), lambda s: name_of(s.name)),
     "status": (Column("status", left=True), lambda s: s.status),
+    "time": (Column("time"), lambda s: duration(s.time_ns)),
     "min": (Column("min"), lambda s: duration(s.min_ns)),
-    "median": (Column("median"), lambda s: duration(s.median_ns)),
-    "p90": (Column("p90"), lambda s: duration(s.p90_ns)),
-    "p99": (Column("p99"), lambda s: duration(s.p99_ns)),
+    "median": (Column("p50"), lambda s: _percentile(s, "median")),
+    "p90": (Column("p90"), lambda s: _percentile(s, "p90")),
+    "p99": (Column("p99"), lambda s: _percentile(s, "p99")),
     "max": (Column("max"), lambda s: duration(s.max_ns)),
     "rate": (Column("items/s"), lambda s: per_second(s.items_per_s)),
-    "mean": (Column("mean"), lambda s: duration(s.mean_ns)),
-    "deviation": (
-        Column("deviation", short="dev"),
-        lambda s: f"±{duration(s.deviation_ns)}" if s.deviation_ns is not None else NOTHING,
-    ),
     "cpu": (Column("CPU"), lambda s: duration(s.cpu_ns)),
     "load": (Column("load"), lambda s: duration(s.load_ns)),
     "first": (Column("first call", short="first"), lambda s: duration(s.first_call_ns)),
@@ -104,6 +100,25 @@ _TEXTS: dict[str, tuple[Column, Callable[[Subject], str]]] = {
         lambda s: "  " + " · ".join(filter(None, [s.status, s.verdict])),
     ),
 }
+_ABOUT = "~"
+_WIDE = 1.15
+"""An interval whose ends are further from the percentile than this is marked."""
+
+
+def _percentile(subject: Subject, name: str) -> str:
+    mark = _ABOUT if _is_uncertain(subject, name) else ""
+    return f"{mark}{duration(getattr(subject, f'{name}_ns'))}"
+
+
+def _is_uncertain(subject: Subject, name: str) -> bool:
+    value, low, high = (getattr(subject, f"{name}{end}_ns") for end in ("", "_low", "_high"))
+    return value is not None and low is not None and (high > _WIDE * value or low * _WIDE < value)
+
+
+def _is_uncertain_in(subject: Subject) -> bool:
+    return any(_is_uncertain(subject, name) for name in ("median", *_PERCENTILES))
+
+
 _PLACES = {key: place for place, key in enumerate(_TEXTS)}
 
 
@@ -111,12 +126,12 @@ def _stacking(room: int, *columns: str) -> Stacking:
     return Stacking(tuple(tuple(_PLACES[key] for key in column.split()) for column in columns), room)
 
 
-_TIMES_IN_THREE = ("name standing", "min median max", "p90 p99 rate", "mean deviation cpu")
+_TIMES_IN_THREE = ("name standing", "time rate cpu", "median p90 p99", "min max")
 _STACKINGS = (
     _stacking(28, *(key for key in _TEXTS if key != "standing")),
     _stacking(
         28,
-        *("name", "status", "min max", "median", "p90 p99", "mean deviation", "cpu rate", "load first"),
+        *("name", "status", "time", "median p90", "p99 max", "min", "cpu rate", "load first"),
         *("speedup interval", "verdict"),
     ),
     _stacking(16, *_TIMES_IN_THREE, "load first", "speedup interval"),
@@ -137,7 +152,7 @@ def race_table(case: Case) -> Table:
 def _styles(subject: Subject) -> dict[int, str]:
     verdict = VERDICT_STYLES.get(subject.verdict or "", "")
     status = STATUS_STYLES.get(subject.status, "red")
-    styles = {"status": status, "deviation": "dim", "interval": "dim", "speedup": verdict, "verdict": verdict}
+    styles = {"status": status, "interval": "dim", "speedup": verdict, "verdict": verdict}
     styles["standing"] = verdict if subject.status == "ok" else status
     if subject.verdict == "baseline":
         styles["name"] = "bold"
@@ -153,10 +168,8 @@ def _legends(subjects: Sequence[Subject]) -> list[str]:
 
 
 def _legend(subjects: Sequence[Subject]) -> str:
-    calls = sorted({block.calls for subject in subjects for block in subject.blocks})
-    sizes = count(calls[-1], "call") if len(calls) == 1 else f"{grouped(calls[0])} to {count(calls[-1], 'call')}"
-    paired = ["speedup: paired by launch"] if any(s.speedup_low is not None for s in subjects) else []
-    return " · ".join(["min to max: single calls", f"mean, dev: blocks of {sizes}", *paired])
+    uncertain = [f"{_ABOUT}: by more than 15 % uncertain"] if any(map(_is_uncertain_in, subjects)) else []
+    return " · ".join(["time: undisturbed time of a call", "p50 to max: single calls", *uncertain])
 
 
 def _missing_calls(subjects: Sequence[Subject]) -> str:

@@ -75,10 +75,10 @@ def whole_race_text(race: Case | None) -> str:
     rival = next((each for each in subjects if each is not base), None)
     if base is None or rival is None:
         return ""
-    broken = next((each for each in (base, rival) if each.status != "ok" or each.median_ns is None), None)
+    broken = next((each for each in (base, rival) if each.status != "ok" or each.time_ns is None), None)
     if broken is not None:
         return f"Raced: {name_of(broken.name)} {status_text(broken)}"
-    times = ", ".join(f"{name_of(each.name)} {duration(each.median_ns)}" for each in (base, rival))
+    times = ", ".join(f"{name_of(each.name)} {duration(each.time_ns)}" for each in (base, rival))
     return f"Raced: {times}{'' if rival.speedup is None else f': {speedup_text(rival)}'}"
 
 

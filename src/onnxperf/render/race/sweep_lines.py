@@ -1,4 +1,4 @@
-"""Lines of the mean time over one dimension, in bands of its interval."""
+"""Lines of the time of a call over one dimension, in bands of its interval."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxperf.records.race import Case
-from onnxperf.records.sweep import mean_interval, mean_of, subject_in, subjects_of, values_of, word_of
+from onnxperf.records.sweep import subject_in, subjects_of, time_interval, time_of, values_of, word_of
 from onnxperf.render.kit import chart as fg
 from onnxperf.wording.names import name_of, shortened
 
@@ -26,7 +26,7 @@ _COLOURS = (fg.BLUE, fg.RED, fg.GREEN, fg.ORANGE, fg.PINK, fg.SKY, fg.GREY)
 _MARKERS = "osD^vP*"
 _BAND = 0.2
 """Opacity of a band."""
-_INTERVAL = "95 % interval of the mean"
+_INTERVAL = "95 % interval of the time"
 _MARGIN = 0.05
 """Room beside the outermost sizes, in parts of the axis."""
 _INCHES, _POINTS = 6.8, 220
@@ -82,9 +82,9 @@ def _lines(cases: Sequence[Case], others: Sequence[str]) -> list[tuple[str, str,
 
 
 def _draw_line(ax: Axes, points: Sequence[_Point], colour: str, marker: str) -> None:
-    """The means, and a band of their intervals where neighbours have one."""
-    sizes, means = [point.size for point in points], [math.nan if point.us is None else point.us for point in points]
-    ax.plot(sizes, means, color=colour, marker=marker, markersize=5, linewidth=1.8, zorder=3)
+    """The times, and a band of their intervals where neighbours have one."""
+    sizes, times = [point.size for point in points], [math.nan if point.us is None else point.us for point in points]
+    ax.plot(sizes, times, color=colour, marker=marker, markersize=5, linewidth=1.8, zorder=3)
     if any(point.interval for point in points):
         lows, highs = ([(point.interval or _NO_INTERVAL)[end] for point in points] for end in (0, 1))
         ax.fill_between(sizes, lows, highs, color=colour, alpha=_BAND, linewidth=0, zorder=2)
@@ -99,7 +99,7 @@ def _combinations(cases: Sequence[Case], dims: Sequence[str]) -> list[dict[str, 
 
 
 class _Point(NamedTuple):
-    """A size, its mean in microseconds and both ends of its interval, or the word in their place."""
+    """A size, its time in microseconds and both ends of its interval, or the word in their place."""
 
     size: int
     us: float | None
@@ -112,7 +112,7 @@ def _points(cases: Sequence[Case], name: str, dim: str, fixed: dict[str, int]) -
     for case in cases:
         if dim in case.dims and all(case.dims.get(key) == size for key, size in fixed.items()):
             subject = subject_in(case, name)
-            ns, ends = mean_of(subject), mean_interval(subject)
+            ns, ends = time_of(subject), time_interval(subject)
             word = word_of(case, subject) or "failed"
             points.append(_Point(case.dims[dim], ns and ns / 1e3, ends and (ends[0] / 1e3, ends[1] / 1e3), word))
     return sorted(points, key=lambda point: point.size)
@@ -186,5 +186,5 @@ def _time_axis(ax: Axes, times_us: Sequence[float], lanes: int) -> None:
         ax.set_ylim(bottom, bottom * (1.25 * most / bottom) ** (1 / part))
     else:
         ax.set_ylim(0, most * 1.08 / part)
-    fg.time_axis(ax.yaxis, "(mean per call), lower is better")
+    fg.time_axis(ax.yaxis, "per call, lower is better")
     ax.set_ylabel(textwrap.fill(ax.get_ylabel(), _LABEL_LINE), fontsize=fg.FONT)

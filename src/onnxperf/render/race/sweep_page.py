@@ -68,7 +68,7 @@ def plan_page(keys: Sequence[str], seconds: float) -> list[Part]:
 
 def _title(model: SweepModel, several: bool) -> str:
     """Which speedup the table of cases shows, and against what."""
-    text = f"{name_of(model.model)}: median of single calls" if several else "Median of single calls"
+    text = f"{name_of(model.model)}: time of a call" if several else "Time of a call"
     if not model.rivals or model.baseline is None:
         return text
     rival = name_of(model.rivals[0]) if len(model.rivals) == 1 else "the best rival"
@@ -132,9 +132,9 @@ def _time(row: SweepRow, name: str) -> Cell:
     subject = subject_in(row.case, name)
     word = word_of(row.case, subject)
     if subject is not None and not word:
-        return duration(subject.median_ns), _WINNER if name in row.first else ""
-    timed = subject is not None and word in _TIMED and subject.median_ns is not None
-    text = f"{duration(subject.median_ns)} {word}" if timed and subject is not None else word
+        return duration(subject.time_ns), _WINNER if name in row.first else ""
+    timed = subject is not None and word in _TIMED and subject.time_ns is not None
+    text = f"{duration(subject.time_ns)} {word}" if timed and subject is not None else word
     return text, "dim" if word == NOT_RUN else STATUS_STYLES.get(word, "red")
 
 

@@ -22,7 +22,7 @@ def races_page(races: Sequence[tuple[Case, Kept]], limit: str) -> list[Part]:
     columns = (
         Column("test", left=True, room=22),
         Column("subject", left=True, room=12),
-        Column("median", rank=2),
+        Column("time", rank=2),
         Column("speedup"),
         Column("interval", rank=1),
         Column("verdict", left=True),
@@ -57,7 +57,7 @@ def _cells(subject: Subject) -> tuple[str, ...]:
     compared = subject.verdict not in (None, "baseline")
     return (
         subject.name,
-        duration(subject.median_ns),
+        duration(subject.time_ns),
         ratio(subject.speedup) if compared else "",
         interval(subject.speedup_low, subject.speedup_high) if compared else "",
     )

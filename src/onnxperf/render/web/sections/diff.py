@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnxperf.records.profile import Diff, DiffRow, DiffSum, Profile, SourceChange, link, operator_link
+from onnxperf.records.diff import Diff, DiffRow, DiffSum, SourceChange
+from onnxperf.records.profile import Profile, link, operator_link
 from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.profile.diff import rows_table
 from onnxperf.render.profile.groups import side_names
@@ -82,13 +83,13 @@ def changes_chart(diff: Diff) -> Chart:
 
 
 def nodes_chart(sums: Sequence[DiffSum]) -> Chart:
-    """The nodes whose time changed the most; pale where that is noise."""
+    """The nodes whose time changed the most; pale where no change is proven."""
     ranked = sorted(sums, key=lambda each: -abs(_change(each)))[:_NODES]
     values = [_change(each) for each in ranked]
     series = [BarSeries("", values, [_words(each) for each in ranked], _AFTER, [each.noise for each in ranked])]
     summary = (
         f"The {count(len(ranked), 'node')} whose time changed the most, of {count(len(sums), 'node')} on both sides; "
-        "below 0 is time won, pale bars are noise."
+        "below 0 is time won, pale bars are not proven to differ."
     )
     names = [_name(each.rows[0]) for each in ranked]
     return bars("Change per node", summary, names, series, time_unit(values), [_key(each) for each in ranked])
@@ -131,7 +132,7 @@ def _change(each: DiffSum) -> float:
 
 
 def _words(each: DiffSum) -> str:
-    kind = {"-": ", gone", "+": ", new"}.get(each.rows[0].side, ", noise" if each.noise else "")
+    kind = {"-": ", gone", "+": ", new"}.get(each.rows[0].side, f", {each.doubt}" if each.doubt else "")
     return f"{_signed(_change(each))}{kind}"
 
 

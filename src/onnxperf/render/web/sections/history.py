@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from onnxperf.records.history import History, HistorySeries
+from onnxperf.records.history import ChangePoint, History, HistorySeries
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
-from onnxperf.render.race.history import times_of
 from onnxperf.render.race.history_chart import levels, tick_text
 from onnxperf.render.web.base import Chart, Section
 from onnxperf.render.web.forest import BLUE, RED
 from onnxperf.render.web.plots import ChartAxis, ChartLine, Point, lines_data, value_axis
 from onnxperf.wording.names import capital, dims_text, name_of, visible
-from onnxperf.wording.numbers import count, duration, duration_unit, factor, grouped
+from onnxperf.wording.numbers import count, duration, duration_unit, factor, grouped, interval
 
 MOST_SERIES = 8
 """Charts; further series are in the tables."""
@@ -21,13 +20,13 @@ _TICKS = 8
 
 def history_sections(record: History) -> list[Section]:
     """A chart per series."""
-    measured = [series for series in record.series if times_of(series)]
+    measured = [series for series in record.series if series.timed()]
     charts = [_chart(series, record) for series in measured[:MOST_SERIES]]
     return [Section("From run to run", charts)] if charts else []
 
 
 def _chart(series: HistorySeries, record: History) -> Chart:
-    times = times_of(series)
+    times = series.timed()
     first = max(0, len(times) - MOST_POINTS)
     shown = times[first:]
     scale, unit = duration_unit(min(ns for _, ns in shown))
@@ -41,7 +40,9 @@ def _chart(series: HistorySeries, record: History) -> Chart:
     step = max(1, -(-len(shown) // _TICKS))
     ticks = [(first + place, tick_text(shown[place][0], record)) for place in range(0, len(shown), step)]
     x = ChartAxis("", ticks=ticks, ends=(first - 1, first + len(shown)))
-    data = lines_data(x, value_axis(f"{series.measure} time per call ({unit})", [ns / scale for _, ns in shown]), lines)
+    relative = "" if series.yardstick_ns is None else " relative to the yardstick"
+    axis = value_axis(f"{series.measure} time per call{relative} ({unit})", [ns / scale for _, ns in shown])
+    data = lines_data(x, axis, lines)
     title = ", ".join(filter(None, [name_of(series.name), visible(dims_text(series.dims)), visible(series.machine)]))
     return Chart("lines", title, _summary(series, len(times), len(shown)), data, _table(series), 320)
 
@@ -59,21 +60,26 @@ def _levels(series: HistorySeries, first: int, scale: float) -> list[ChartLine]:
 def _summary(series: HistorySeries, runs: int, shown: int) -> str:
     newest = f" Of {count(runs, 'run')} the newest {grouped(shown)} are shown." if shown < runs else ""
     changes = "".join(
-        f" At run {each.first_after.run} the time changes by a factor of {factor(each.ratio)}."
+        f" At run {each.first_after.run} the time changes by a factor of {factor(each.ratio)}{_within(each)}."
         for each in series.changes[:-1]
     )
     return f"{capital(visible(series.answer))}.{changes}{newest}"
 
 
+def _within(change: ChangePoint) -> str:
+    return "" if change.ratio_low is None else f" (95 % interval {interval(change.ratio_low, change.ratio_high)})"
+
+
 def _table(series: HistorySeries) -> Table:
     columns = [Column("run", left=True), Column("when", left=True), Column("time"), Column("status", left=True)]
     columns += [Column("onnxruntime", left=True), Column("commit", left=True), Column("model file", left=True)]
+    times = {id(point): ns for point, ns in series.timed()}
     rows = [
         Row(
             [
                 point.run,
                 point.started[:16].replace("T", " "),
-                duration(point.median_ns if series.measure == "median" else point.mean_ns),
+                duration(times.get(id(point))),
                 point.status,
                 visible(point.version),
                 f"{visible(point.commit)}{' with local changes' if point.dirty else ''}",

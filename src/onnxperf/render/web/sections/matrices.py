@@ -325,7 +325,7 @@ def _duel_table(frames: Sequence[_Frame], rows: Rows) -> Table:
 
 
 def times(panels: Sequence[SweepPanel]) -> list[Part]:
-    """The median of every case and subject, the slower the stronger its colour."""
+    """The time of every case and subject, the slower the stronger its colour."""
     frames = _frames(panels)
     if not frames:
         return []
@@ -363,7 +363,7 @@ def _time_table(frames: Sequence[_Frame]) -> Table:
     places = [(frame, place) for frame in frames for place in frame.places]
     dims = dims_of([place.case for _, place in places])
     columns = [Column(MODEL, left=True), Column(SUBJECT, left=True), *(Column(name_of(dim)) for dim in dims)]
-    columns += [Column("median"), Column("why", left=True)]
+    columns += [Column("time"), Column("why", left=True)]
     rows = []
     for frame, place in places:
         sizes = (str(place.case.dims.get(dim, "")) for dim in dims)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from onnxperf.records.race import Case
-from onnxperf.records.sweep import SweepPanel, mean_interval, mean_of, subject_in, subjects_of, values_of, word_of
+from onnxperf.records.sweep import SweepPanel, subject_in, subjects_of, time_interval, time_of, values_of, word_of
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.web.base import Part
 from onnxperf.render.web.layers import Filter, Layer, layered
@@ -45,8 +45,8 @@ def _chart(dim: str, panels: Sequence[SweepPanel]) -> Part:
     slices = [each for panel in panels if dim in panel.dims for each in _slices(dim, panel)]
     cases = [case for each in slices for case in each.cases]
     names = subjects_of(cases)
-    means = [ns for case in cases for each in case.subjects if (ns := mean_of(each)) is not None]
-    scale, unit = duration_unit(min(means, default=1.0))
+    times = [ns for case in cases for each in case.subjects if (ns := time_of(each)) is not None]
+    scale, unit = duration_unit(min(times, default=1.0))
     layers = [Layer(_only(each), _data(each, dim, names, (scale, unit))) for each in slices]
     others = dict.fromkeys(each.other for each in slices if each.other)
     filters = [
@@ -54,7 +54,7 @@ def _chart(dim: str, panels: Sequence[SweepPanel]) -> Part:
         *(Filter(name_of(other), [str(size) for size in values_of(cases, other)], 3) for other in others),
         Filter(SUBJECT, [name_of(name) for name in names], column=1, everything=_ALL),
     ]
-    has_bands = any(each.mean_low_ns is not None for case in cases for each in case.subjects)
+    has_bands = any(each.time_low_ns is not None for case in cases for each in case.subjects)
     bands = ", in bands of its 95 % interval" if has_bands else "; there were too few rounds for intervals"
     summary = f"Mean time of a call over {name_of(dim)} for {count(len(names), 'subject')}{bands}."
     if any(word_of(case, each) for case in cases for each in case.subjects):
@@ -99,13 +99,13 @@ def _data(part: _Slice, dim: str, names: Sequence[str], time: tuple[float, str])
         if point.y is None
     ]
     shown = [*values, *ends, *([each["y"] for each in failed])]
-    y = value_axis(f"mean time per call ({unit})", shown, from_zero=True)
+    y = value_axis(f"time per call ({unit})", shown, from_zero=True)
     return lines_data(x, y, lines) | {"failed": failed}
 
 
 def _point(case: Case, name: str, dim: str, scale: float) -> Point:
     subject = subject_in(case, name)
-    ns, ends = mean_of(subject), mean_interval(subject)
+    ns, ends = time_of(subject), time_interval(subject)
     where = visible(dims_text(case.dims))
     if ns is None:
         reason = visible((subject.reason if subject is not None else case.answer) or "")
@@ -117,10 +117,10 @@ def _point(case: Case, name: str, dim: str, scale: float) -> Point:
 
 
 def _table(slices: Sequence[_Slice], dim: str, names: Sequence[str]) -> Table:
-    """A row per case and subject: model, subject, the size, that of the other dimension, mean, interval, status."""
+    """A row per case and subject: model, subject, the size, that of the other dimension, time, interval, status."""
     others = list(dict.fromkeys(each.other for each in slices if each.other))
     columns = [Column(MODEL, left=True), Column(SUBJECT, left=True), Column(name_of(dim))]
-    columns += [Column(" or ".join(map(name_of, others))), Column("mean"), Column("95 % interval")]
+    columns += [Column(" or ".join(map(name_of, others))), Column("time"), Column("95 % interval")]
     columns.append(Column("status", left=True))
     rows = [
         Row([part.model, name_of(name), str(case.dims.get(dim, "")), _size(part), *_cells(case, name)])
@@ -139,6 +139,6 @@ def _size(part: _Slice) -> str:
 
 def _cells(case: Case, name: str) -> list[str]:
     subject = subject_in(case, name)
-    ends = mean_interval(subject)
+    ends = time_interval(subject)
     within = f"{duration(ends[0])} to {duration(ends[1])}" if ends else ""
-    return [duration(mean_of(subject)), within, word_of(case, subject) or "ok"]
+    return [duration(time_of(subject)), within, word_of(case, subject) or "ok"]

@@ -1,0 +1,168 @@
+"""Which nodes of two profiles differ: times of launches, one per node, told from the noise between processes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import cache
+from statistics import fmean, median
+from typing import NamedTuple
+
+import numpy as np
+from msgspec.structs import replace
+
+from onnxperf.analyze.judges.statistics import Estimate, holm_levels, student_quantile, trimmed_mean
+from onnxperf.analyze.trace.diff import align
+from onnxperf.records.comparison import Comparison
+from onnxperf.records.diff import DiffRow
+from onnxperf.records.profile import COMPARED_LAUNCHES, Profile, Times, kinds_of
+from onnxperf.records.race import ALPHA, SMALL_CLAIM
+
+CLOCK_US = 1
+"""Onnxruntime cuts times to whole microseconds, so that two equal times may differ by one."""
+_SHORT_US = 10
+"""Times below this are averaged over consecutive iterations first: the quickest of whole microseconds are all alike."""
+_FEWEST_CHUNKS = 6
+_LARGEST_LOG = 40.0
+"""Ratios beyond this are not told apart; a record holds none that is much larger."""
+
+LaunchTimes = tuple[float, ...]
+
+
+class TimedPair(NamedTuple):
+    """A node, or several together, on both sides: times of launches, and the times that are shown."""
+
+    before_us: LaunchTimes
+    after_us: LaunchTimes
+    shown_us: tuple[float, float]
+
+    @property
+    def launches(self) -> int:
+        """Launches that both sides have."""
+        return min(len(self.before_us), len(self.after_us))
+
+
+# ---------------------------------------------------------------- times of launches
+
+
+def launch_times(profile: Profile, self_us: Sequence[int]) -> LaunchTimes:
+    """The undisturbed time in each launch; each kind of iteration counts as often as it occurs."""
+    values = profile.by_launch(self_us)
+    kinds = profile.by_launch(profile.alike) if profile.alike else [()] * len(values)
+    return tuple(map(_time_of_launch, values, kinds))
+
+
+def launch_sums(profile: Profile, several: Iterable[Times]) -> LaunchTimes:
+    """The undisturbed times of several nodes together; zeros for none."""
+    times = [launch_times(profile, each.self_us) for each in several]
+    return added_launches(times) if times else (0.0,) * len(profile.launches)
+
+
+def added_launches(several: Iterable[LaunchTimes]) -> LaunchTimes:
+    """Times of several nodes added launch by launch."""
+    return tuple(map(math.fsum, zip(*several, strict=False)))
+
+
+def _time_of_launch(values: Sequence[int], alike: Sequence[int]) -> float:
+    kinds = kinds_of(values, alike)
+    return math.fsum(len(each) * _quickest(each) for each in kinds) / len(values) if values else 0.0
+
+
+def _quickest(values: Sequence[int]) -> float:
+    """The mean of the quickest quarter, and of two at least."""
+    size = math.ceil(_SHORT_US / max(median(values), 1))
+    size = max(1, min(size, len(values) // _FEWEST_CHUNKS))
+    means = [fmean(values[start : start + size]) for start in range(0, len(values) - size + 1, size)]
+    return fmean(sorted(means)[: max(2, math.ceil(len(means) / 4))])
+
+
+# ---------------------------------------------------------------- verdicts
+
+
+def compare_times(pairs: Sequence[TimedPair], other_tests: int = 0) -> list[Comparison]:
+    """What launches say about each pair, with Holm's correction for all of them and for `other_tests` made besides."""
+    estimates = [_estimate(pair) for pair in pairs]
+    p_values = [1.0 if each is None else each.p_value for each in estimates]
+    tested = len(p_values) + other_tests
+    levels = holm_levels([*p_values, *[1.0] * other_tests], [ALPHA] * tested)
+    quantile = cache(student_quantile)
+    found = []
+    for pair, estimate, p_value, level in zip(pairs, estimates, p_values, levels, strict=False):
+        if estimate is None:
+            found.append(Comparison(reason=f"fewer than {COMPARED_LAUNCHES} launches of each side"))
+            continue
+        reach = quantile(level, estimate.freedom) * estimate.error
+        ratio, low, high = map(_ratio, (estimate.value, estimate.value - reach, estimate.value + reach))
+        is_proven = p_value <= level and _is_large(pair, ratio)
+        found.append(
+            Comparison(
+                ratio=ratio,
+                low=low,
+                high=high,
+                verdict=("faster" if ratio > 1 else "slower") if is_proven else "undecided",
+                unit="launch",
+                units=pair.launches,
+            )
+        )
+    return found
+
+
+def is_different(comparison: Comparison) -> bool:
+    """Whether the launches prove a difference."""
+    return comparison.verdict in ("faster", "slower")
+
+
+def _estimate(pair: TimedPair) -> Estimate | None:
+    """The logarithm of first / second time with its error over launches; None where these are too few."""
+    if pair.launches < COMPARED_LAUNCHES:
+        return None
+    both = zip(pair.before_us, pair.after_us, strict=False)  # launches of one number ran in turn
+    logs = [math.log(max(before, CLOCK_US) / max(after, CLOCK_US)) for before, after in both]
+    return trimmed_mean(np.array(logs, dtype=np.float64))
+
+
+def _ratio(log: float) -> float:
+    return math.exp(min(max(log, -_LARGEST_LOG), _LARGEST_LOG))
+
+
+def _is_large(pair: TimedPair, ratio: float) -> bool:
+    """Whether the change is worth a claim both over launches and in the times that are shown, in one direction."""
+    means = fmean(pair.before_us[: pair.launches]), fmean(pair.after_us[: pair.launches])
+    return all(
+        abs(first - second) > max(CLOCK_US, SMALL_CLAIM * min(first, second)) and (first > second) == (ratio > 1)
+        for first, second in (means, pair.shown_us)
+    )
+
+
+# ---------------------------------------------------------------- rows of a diff
+
+
+def compared_rows(before: Profile, after: Profile) -> tuple[DiffRow, ...]:
+    """The nodes of two profiles, aligned, with what their launches say."""
+    rows = [_with_launches(row, before, after) for row in align(before.nodes, after.nodes)]
+    both = [row for row in rows if row.side == "="]
+    found = iter(compare_times([pair_of([row], (row.before_usual_us, row.after_usual_us)) for row in both]))
+    return tuple(_judged(row, next(found)) if row.side == "=" else row for row in rows)
+
+
+def pair_of(rows: Sequence[DiffRow], shown_us: tuple[float, float]) -> TimedPair:
+    """Rows of a diff together; a side that has none of them takes no time for them."""
+    sides = (
+        [row.before_launch_us for row in rows if row.side != "+"],
+        [row.after_launch_us for row in rows if row.side != "-"],
+    )
+    nothing = (0.0,) * max(len(launches) for side in sides for launches in side)
+    before, after = (added_launches(side) if side else nothing for side in sides)
+    return TimedPair(before, after, shown_us)
+
+
+def _with_launches(row: DiffRow, before: Profile, after: Profile) -> DiffRow:
+    return replace(
+        row,
+        before_launch_us=launch_times(before, row.before_us) if row.side != "+" else (),
+        after_launch_us=launch_times(after, row.after_us) if row.side != "-" else (),
+    )
+
+
+def _judged(row: DiffRow, found: Comparison) -> DiffRow:
+    return replace(row, **found.named("speedup"), verdict=found.verdict, noise=not is_different(found))

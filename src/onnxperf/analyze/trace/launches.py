@@ -1,0 +1,110 @@
+"""Traces of one model from several processes as one trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from onnxperf.analyze.trace.events import KINDS, Integers, TraceLayout, lay_out
+from onnxperf.records.trace import MISSING, Coded, Trace
+
+V = TypeVar("V")
+
+
+class JoinedLaunches(NamedTuple):
+    """Several launches as one trace."""
+
+    trace: Trace
+    launches: tuple[int, ...]
+    """Inferences of each."""
+
+
+class _Part(NamedTuple):
+    trace: Trace
+    layout: TraceLayout
+    rows: Integers
+    """Events that count."""
+
+
+def join_launches(traces: Sequence[Trace]) -> JoinedLaunches:
+    """The launches one after the other.
+
+    Of all but the first, what comes before the second inference is left out: loading, and the call that pays for
+    caches and first allocations.
+    """
+    parts = [_part(trace, 0 if number == 0 else 1) for number, trace in enumerate(traces)]
+    starts, threads = _starts(parts), _threads(parts)
+    first = traces[0]
+    joined = Trace(
+        categories=_coded([(each.trace.categories, each.rows) for each in parts]),
+        phases=_coded([(each.trace.phases, each.rows) for each in parts]),
+        names=_coded([(each.trace.names, each.rows) for each in parts]),
+        processes=np.full(len(starts), first.processes[0] if len(first) else 0, dtype=np.int64),
+        threads=threads,
+        start_us=starts,
+        duration_us=np.concatenate([each.trace.duration_us[each.rows] for each in parts]),
+        op_names=_coded([(each.trace.op_names, each.rows) for each in parts]),
+        providers=_coded([(each.trace.providers, each.rows) for each in parts]),
+        parent_names=_coded([(each.trace.parent_names, each.rows) for each in parts]),
+        inputs=_coded([(each.trace.inputs, each.rows) for each in parts]),
+        outputs=_coded([(each.trace.outputs, each.rows) for each in parts]),
+        numbers={name: _numbers(parts, name) for name in dict.fromkeys(n for each in traces for n in each.numbers)},
+        thread_statistics=tuple(each.trace.thread_statistics[row] for each in parts for row in each.rows.tolist()),
+        notes=tuple(dict.fromkeys(note for each in traces for note in each.notes)),
+    )
+    counts = [each.layout.iterations - (number > 0) for number, each in enumerate(parts)]
+    return JoinedLaunches(joined, tuple(max(each, 0) for each in counts))
+
+
+def _part(trace: Trace, first: int) -> _Part:
+    """Complete inferences from the `first` on, with what belongs to none where that is the very first."""
+    layout = lay_out(trace)
+    inside = (layout.iteration >= (first or -1)) & (layout.iteration < layout.iterations)
+    return _Part(trace, layout, np.flatnonzero(inside))
+
+
+def _starts(parts: Sequence[_Part]) -> Integers:
+    """Start times in which each launch begins after the one before."""
+    shifted, end = [], 0
+    for number, part in enumerate(parts):
+        starts = part.trace.start_us[part.rows]
+        if number > 0:
+            starts = starts - starts.min(initial=0 if not len(starts) else starts[0]) + end + 1
+        end = int((starts + part.trace.duration_us[part.rows]).max(initial=end))
+        shifted.append(starts)
+    return np.concatenate(shifted)
+
+
+def _threads(parts: Sequence[_Part]) -> Integers:
+    """Threads by the ids of the first launch: processes have others for what does the same."""
+    known: list[int] = []
+    found = []
+    for part in parts:
+        rows = part.rows[np.argsort(part.layout.kinds.codes[part.rows] != KINDS.index("run"), kind="stable")]
+        ids, first = np.unique(part.trace.threads[rows], return_index=True)
+        mine = ids[np.argsort(first)].tolist()  # in the order of their first events, those that run inferences first
+        known += mine[len(known) :]
+        new = dict(zip(mine, known, strict=False))
+        found.append(np.array([new[each] for each in ids.tolist()], dtype=np.int64)[
+            np.searchsorted(ids, part.trace.threads[part.rows])
+        ])  # fmt: skip
+    return np.concatenate(found)
+
+
+def _coded(columns: Sequence[tuple[Coded[V], Integers]]) -> Coded[V]:
+    places: dict[V, int] = {}
+    codes = []
+    for column, rows in columns:
+        new = np.array([*(places.setdefault(each, len(places)) for each in column.values), -1], dtype=np.int64)
+        codes.append(new[column.codes[rows]])  # -1 finds the -1 at the end
+    return Coded(tuple(places), np.concatenate(codes))
+
+
+def _numbers(parts: Sequence[_Part], name: str) -> Integers:
+    columns = [
+        each.trace.numbers[name][each.rows] if name in each.trace.numbers else np.full(len(each.rows), MISSING)
+        for each in parts
+    ]
+    return np.concatenate(columns)
