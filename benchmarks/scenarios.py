@@ -11,12 +11,15 @@ from functools import partial
 from multiprocessing import Pool
 from typing import NamedTuple, TypeVar
 
+from msgspec import structs
+
 from benchmarks.kept import share
 from benchmarks.simulation import BASELINE, STEADY, Manner, Track, simulate, simulate_on
-from onnxperf.analyze.judges.comparison import compare, settled
-from onnxperf.analyze.judges.gate import is_beyond, is_told
+from onnxperf.analyze.judges.comparison import compare
+from onnxperf.analyze.judges.gate import after_controls, all_told, control_in, limits_in, outcome_of
+from onnxperf.records.gate import CONTROL, NEW
 from onnxperf.records.options import RaceOptions
-from onnxperf.records.race import Subject
+from onnxperf.records.race import Case, Subject
 
 T = TypeVar("T")
 
@@ -202,8 +205,7 @@ SCENARIOS: Mapping[str, Scenario] = {
 
 def _seen(subject: Subject, truth: float) -> Seen:
     low, high = subject.speedup_low or 0.0, subject.speedup_high or math.inf
-    by_means = bool(getattr(subject, "varies", False))
-    return Seen(str(subject.verdict), subject.speedup or math.nan, low <= truth <= high, by_means)
+    return Seen(str(subject.verdict), subject.speedup or math.nan, low <= truth <= high, subject.varies)
 
 
 def _race(seed: int, name: str) -> list[Seen]:
@@ -219,11 +221,11 @@ def _gate(seed: int, name: str) -> str:
     base, rival = scenario.track.manners
     track = replace(scenario.track, manners=(base, base, rival))
     options = RaceOptions(baseline=BASELINE, time=scenario.time_s, min_effect=MIN_EFFECT, seed=seed)
-    enough = partial(settled, baseline=BASELINE, min_effect=MIN_EFFECT, max_slowdown=MAX_SLOWDOWN)
-    *_, control, new = compare(simulate_on(track, seed, options, enough), BASELINE, MIN_EFFECT)
-    if control.verdict in ALARMS or not is_told(new, MAX_SLOWDOWN):
-        return "undecided"
-    return "failed" if is_beyond(new, MAX_SLOWDOWN) else "passed"
+    enough = partial(all_told, baseline=BASELINE, min_effect=MIN_EFFECT, max_slowdown=MAX_SLOWDOWN)
+    measured = zip((BASELINE, CONTROL, NEW), simulate_on(track, seed, options, enough), strict=True)
+    subjects = compare([structs.replace(each, name=name) for name, each in measured], BASELINE, MIN_EFFECT)
+    case = Case(model="", baseline=BASELINE, min_effect=MIN_EFFECT, subjects=subjects)
+    return outcome_of(after_controls(limits_in([case], MAX_SLOWDOWN), [control_in(case)]))
 
 
 def tally(name: str, races: int) -> Tally:
