@@ -1,7 +1,7 @@
 """Does the answer hold on a noisy machine? False alarms, true differences found, and times that agree with timeit.
 
 usage: python -m benchmarks.fidelity [part[=races] ...]
-parts: simulated, live, loaded, slower, beside, timeit; without one, all of them
+parts: simulated, scenarios, live, loaded, slower, barrier, beside, timeit; without one, all of them
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -28,17 +26,18 @@ import onnx
 from onnx import helper, numpy_helper, parser
 from scipy.stats import ttest_ind, ttest_rel
 
+from benchmarks.barriers import meeting_pieces, pieces_of_work
 from benchmarks.kept import keep, share
-from benchmarks.simulation import simulate
+from benchmarks.scenarios import ALARMS, plain, scenarios
 from onnxperf.api._shared import racing
 from onnxperf.api._shared.setups import Setup
 from onnxperf.api._shared.subjects import model_specs, open_entries
+from onnxperf.measure.machine import load
 from onnxperf.measure.messages import FunctionSubject, WorkerSpec
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.records.options import InputOptions, RaceOptions, SessionOptions, WorkerLimits
 from onnxperf.records.race import Subject
 
-ALARMS = ("faster", "slower")
 LINEAR = """<ir_version: 8, opset_import: ["" : 17]>
 linear (float[batch, 10] X) => (float[batch, 1] Y) <float[10, 1] W = {1,2,3,4,5,6,7,8,9,10}, float[1] b = {1}>
 { XW = MatMul(X, W)  Y = Add(XW, b) }"""
@@ -46,12 +45,17 @@ PRODUCT = """<ir_version: 8, opset_import: ["" : 17]>
 product (float[n, n] A, float[n, n] B) => (float[n, n] C) { C = MatMul(A, B) }"""
 LOAD = """
 import random, time
+data = bytearray(8 << 20)
 while True:
-    end = time.perf_counter() + random.uniform(0.05, 0.4)
-    while time.perf_counter() < end:
-        pass
-    time.sleep(random.uniform(0.1, 0.8))
+    end = time.monotonic() + random.expovariate(1 / 0.3)
+    while time.monotonic() < end:  # arithmetic and memory traffic, in turns
+        sum(i * i for i in range(20_000)); data[:] = bytes(len(data))
+    time.sleep(random.expovariate(1 / 0.4))
 """
+LOADS = 2
+"""Programs of that load."""
+_QUIET = 0.05
+"""Share of the processors that others may use in a race that shows the truth."""
 
 
 def mlp() -> onnx.ModelProto:
@@ -95,36 +99,6 @@ def run(specs: Sequence[WorkerSpec], **options: Any) -> tuple[Subject, ...]:
     return subjects
 
 
-# ---------------------------------------------------------------- simulated
-
-
-def _simulated_alarm(seed: int, rivals: int, slower: float, time_s: float) -> bool:
-    subjects = simulate(seed, (slower,) * rivals, time_s)
-    return any(subject.verdict in ALARMS for subject in subjects[1:])
-
-
-def simulated(races: int = 2000) -> list[str]:
-    """Thousands of races through the real stopping rule, with known truth."""
-    lines = []
-    with Pool(2) as pool:
-        for title, rivals, slower, time_s, count in (
-            ("A/A, 2 subjects, 3 s", 1, 0.0, 3.0, races),
-            ("A/A, 2 subjects, 9 s", 1, 0.0, 9.0, races),
-            ("A/A, 6 subjects, 9 s, any alarm", 5, 0.0, 9.0, races // 2),
-            ("3 % slower, 2 subjects, 3 s, found", 1, 0.03, 3.0, races // 2),
-        ):
-            alarm = partial(_simulated_alarm, rivals=rivals, slower=slower, time_s=time_s)
-            hits = sum(pool.map(alarm, range(count), chunksize=10))
-            lines.append(f"- {title}: {share(hits, count)}")
-    return [
-        "Races through the real plan, looks and statistics, with noise that drifts, comes in bursts, has heavy tails,",
-        "is autocorrelated, and differs between launches (0.4 %) and set-ups (0.5 %, heavy tails); goal: at most 5 % "
-        "false alarms.",
-        "",
-        *lines,
-    ]
-
-
 # ---------------------------------------------------------------- live
 
 
@@ -140,13 +114,14 @@ def sequential_t_tests(baseline: Subject, rival: Subject) -> tuple[bool, bool]:
 
 @contextlib.contextmanager
 def bursty_load() -> Iterator[None]:
-    """Another program that keeps one core busy now and then."""
-    process = subprocess.Popen([sys.executable, "-c", LOAD])
+    """Other programs that keep cores busy now and then."""
+    processes = [subprocess.Popen([sys.executable, "-c", LOAD]) for _ in range(LOADS)]
     try:
         yield
     finally:
-        process.kill()
-        process.wait()
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
 class Tally:
@@ -256,10 +231,47 @@ def slower(races: int = 50) -> list[str]:
     return lines
 
 
+# ---------------------------------------------------------------- threads that wait for each other
+
+
+def barrier(races: int = 20) -> list[str]:
+    """Two threads that meet at barriers, against one thread: whatever is said under load must hold without it."""
+    specs = [function_spec({"one": pieces_of_work()}), function_spec({"two": meeting_pieces()}, threads=2)]
+    found: dict[str, list[Subject]] = {"without load": [], "loaded": []}
+    quiet: list[float] = []
+    for seed in range(races):
+        for title, rivals in found.items():
+            before = load.snapshot()
+            with bursty_load() if title == "loaded" else contextlib.nullcontext():
+                rivals.append(run(specs, seed=seed)[1])
+            others, speedup = load.share_of_others(before, load.snapshot()) or 0.0, rivals[-1].speedup or math.nan
+            if title == "without load" and others < _QUIET:
+                quiet.append(speedup)
+            print(f"barrier, {title}: {rivals[-1].verdict} {speedup}, others {others:.0%}", file=sys.stderr, flush=True)
+    if not quiet:
+        return [f"No truth: in none of {races} races without load did other programs use less than {_QUIET:.0%}."]
+    truth = statistics.median(quiet)
+
+    def against(rivals: Sequence[Subject]) -> str:
+        sized = [each for each in rivals if each.verdict in (*ALARMS, "equivalent")]
+        wrong = [each for each in sized if not (each.speedup_low or 0) <= truth <= (each.speedup_high or math.inf)]
+        speedups = [each.speedup or math.nan for each in rivals]
+        return (
+            f"verdicts whose interval excludes the truth {share(len(wrong), len(rivals))} (goal at most 5 %); without "
+            f"one {len(rivals) - len(sized)}; speedup {min(speedups):.3f} to {max(speedups):.3f}"
+        )
+
+    return [
+        f"Truth: {truth:.3f}, the speedup in the middle of {len(quiet)} races without load, ours or that of others.",
+        "",
+        *(f"- {title}: {against(rivals)}" for title, rivals in found.items()),
+    ]
+
+
 # ---------------------------------------------------------------- neighbours and timeit
 
 
-class _Unfrozen(ProcessWorker):
+class Unfrozen(ProcessWorker):
     """A worker that is never stopped, for contrast."""
 
     def freeze(self) -> None:
@@ -290,7 +302,7 @@ def beside(repeats: int = 7) -> list[str]:
     ratios: dict[str, list[float]] = {"frozen": [], "unfrozen": []}
     for _ in range(repeats):
         times = {"alone": run([blas], time=2.0)[0], "frozen": run([blas, *ort], time=2.0)[0]}
-        with mock.patch.object(racing, "ProcessWorker", _Unfrozen):
+        with mock.patch.object(racing, "ProcessWorker", Unfrozen):
             times["unfrozen"] = run([blas, *ort], time=2.0)[0]
         for name, values in ratios.items():
             values.append((times[name].median_ns or 0) / (times["alone"].median_ns or 1))
@@ -345,10 +357,12 @@ def timeit(rounds: int = 2000) -> list[str]:
 
 
 PARTS: dict[str, tuple[str, Callable[..., list[str]]]] = {
-    "simulated": ("fidelity: simulated races", simulated),
+    "simulated": ("fidelity: simulated races", plain),
+    "scenarios": ("fidelity: simulated races that are hard to judge", scenarios),
     "live": ("fidelity: live A/A races, no load of our own", live),
     "loaded": ("fidelity: live A/A races, bursty background load", loaded),
     "slower": ("fidelity: true slow-downs of 3 and 1.5 %", slower),
+    "barrier": ("fidelity: threads that meet at barriers", barrier),
     "beside": ("fidelity: a multi-threaded neighbour", beside),
     "timeit": ("fidelity: against timeit", timeit),
 }

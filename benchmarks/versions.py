@@ -21,8 +21,9 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 import onnxperf
-from benchmarks.fidelity import ALARMS, mlp
+from benchmarks.fidelity import mlp
 from benchmarks.kept import keep, share
+from benchmarks.scenarios import ALARMS
 from onnxperf.records.race import Subject
 
 EQUAL = ("onnxruntime==1.31.1", "onnxruntime==1.31.1+numpy==2.4.6")
