@@ -59,7 +59,7 @@ def case_after(clock: list[float], seconds: float, **fields: Any) -> Case:
         clock[0] += seconds
         return Case(model="m", **fields)
 
-    return module.with_yardstick(run, True, WorkerLimits())(quiet, lambda _spec: None)  # type: ignore[arg-type,return-value]
+    return module.with_yardstick(run, True, WorkerLimits())(quiet, lambda _spec: None)  # type: ignore[arg-type,misc]
 
 
 def test_the_model_never_changes() -> None:
@@ -126,7 +126,7 @@ def test_ctrl_c_after_the_race_keeps_what_was_raced(
         monkeypatch.setattr(module, "measure_launches", stop)
         return Case(model="m", answer="raced")
 
-    case = module.with_yardstick(run, True, WorkerLimits())(quiet, lambda _spec: None)  # type: ignore[arg-type,return-value]
+    case = module.with_yardstick(run, True, WorkerLimits())(quiet, lambda _spec: None)  # type: ignore[arg-type,misc]
     assert (case.answer, case.interrupted) == ("raced", True)
 
 

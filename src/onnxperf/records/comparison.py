@@ -52,7 +52,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
             units=self.units,
         )
 
-    def named(self, name: str) -> dict[str, float | None]:
+    def named(self, name: str) -> dict[str, Any]:
         """Ratio and interval as records spell them flat: `speedup`, `speedup_low`, `speedup_high`."""
         return {name: self.ratio, f"{name}_low": self.low, f"{name}_high": self.high}
 

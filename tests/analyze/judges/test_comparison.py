@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from benchmarks.simulation import simulate
-from onnxperf.analyze.judges import comparison
 from onnxperf.analyze.judges.comparison import (
     baseline_of,
     compare,
@@ -21,7 +20,7 @@ from onnxperf.analyze.judges.comparison import (
     settled,
     verdict_of,
 )
-from onnxperf.analyze.judges.pairing import reading_of
+from onnxperf.analyze.judges.pairing import paired, reading_of
 from onnxperf.analyze.judges.reasons import MIN_LAUNCHES
 from onnxperf.records.comparison import Verdict
 from onnxperf.records.race import MIN_ROUNDS, Case, Subject
@@ -328,7 +327,7 @@ def test_set_ups_of_different_launches_are_different_ones() -> None:
     times = noisy(10_000, 1)
     again = Subject(name="b", status="ok", blocks=blocks_of(times, launches=3, set_ups=6))
     assert [block.set_up for block in again.blocks[::10]] == [0, 1, 0, 1, 0, 1]
-    pairs = comparison.paired(again, Subject(name="a", status="ok", blocks=blocks_of(times, launches=1)))
+    pairs = paired(again, Subject(name="a", status="ok", blocks=blocks_of(times, launches=1)))
     assert pairs.units.tolist() == [set_up for set_up in range(6) for _ in range(10)]
     assert (pairs.evidence.launches, pairs.evidence.unit, pairs.evidence.units) == (3, "set-up", 6)
 

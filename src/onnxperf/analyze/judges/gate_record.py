@@ -192,7 +192,8 @@ def _judged(time: GateLimit, change: RunChange, by_means: st.Estimate | None, le
     outcome = side_of(low, high, limit)
     reason = _INCLUDED if outcome == "undecided" else ""
     if by_means is not None and outcome != "undecided":
-        of_means = side_of(*map(math.exp, by_means.interval(level)), limit)
+        low_mean, high_mean = map(math.exp, by_means.interval(level))
+        of_means = side_of(low_mean, high_mean, limit)
         if of_means not in (outcome, "undecided"):
             outcome, reason = "undecided", _CONTRADICTED
     return replace(time, ratio=change.ratio, ratio_low=low, ratio_high=high, outcome=outcome, reason=reason)
