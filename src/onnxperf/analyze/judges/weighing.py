@@ -30,13 +30,12 @@ def weighed(before: Sequence[int], after: Sequence[int], min_effect: float) -> C
         verdict = "equivalent"
     elif (low > 1 or high < 1) and abs(math.log(ratio)) >= math.log1p(min_effect):
         verdict = "faster" if low > 1 else "slower"
-    reason = _APART if verdict == "undecided" else ""
     return Comparison(
         ratio=ratio,
         low=low,
         high=high,
         verdict=verdict,
-        reason=reason,
+        reason=_APART if verdict == "undecided" else "",
         before=median(before),
         after=median(after),
     )
