@@ -79,7 +79,7 @@ def rows_of(task: Task, folder: Path, seconds: float) -> list[str]:
     if result is not None:
         within = interval(result.speedup_low, result.speedup_high)
         verdict = result.verdict or result.status
-        rows.append(f"| {label} | **{found.record.chosen}** | {ratio(result.speedup)} | {within} | | {verdict} |")
+        rows.append(f"| {label} | **{found.record.best}** | {ratio(result.speedup)} | {within} | | {verdict} |")
     return rows
 
 

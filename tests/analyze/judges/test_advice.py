@@ -267,6 +267,23 @@ def test_only_the_second_race_counts_for_a_gain_that_is_too_large(
     assert (best_rewrite(found) is not None) == ("gain" in outcomes)
 
 
+def test_the_cpu_time_of_a_doubted_gain_is_that_of_the_second_race_too() -> None:
+    attempts = [Attempt(replace(hazard("a", "cpu"), share=0.01), Trial(name="x"), "x")]
+    first, second = (
+        Case(model="m", baseline="defaults", subjects=compare(each, "defaults", 0.01, TIME_SHARE))
+        for each in (
+            [subject("defaults", 1e5, 2e5), subject("x", 0.5e5, 1e5)],
+            [subject("defaults", 1e5, 2e5), subject("x", 1e5, 2e5)],
+        )
+    )
+    tried_first = judged_trials(attempts, first, {})
+    assert tried_first[0].cpu_ratio == pytest.approx(0.5, rel=0.01)
+    (found,) = with_repeat(attempts, tried_first, second)
+    assert found.outcome == "none"
+    assert found.cpu_low is not None
+    assert found.cpu_ratio == pytest.approx(1.0, rel=0.01)
+
+
 def test_gains_of_hazards_without_a_share_are_left_alone() -> None:
     first = judged_trials([OTHERS], raced(1.16, 1.12, "faster"), {})
     assert to_repeat([OTHERS], first) == []

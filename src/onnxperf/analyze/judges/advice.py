@@ -97,15 +97,18 @@ def with_repeat(attempts: Sequence[Attempt], tried: Sequence[Tried], repeat: Cas
     """Trials, where those whose gain was doubted have what their second race says: it alone counts."""
     doubted = to_repeat(attempts, tried)
     return tuple(
-        _repeated(attempt, each, _subjects(repeat).get(attempt.subject)) if attempt.subject in doubted else each
+        _repeated(attempt, each, repeat) if attempt.subject in doubted else each
         for attempt, each in zip(attempts, tried, strict=True)
     )
 
 
-def _repeated(attempt: Attempt, tried: Tried, subject: Subject | None) -> Tried:
+def _repeated(attempt: Attempt, tried: Tried, repeat: Case | None) -> Tried:
+    subjects = _subjects(repeat)
+    subject, base = subjects.get(attempt.subject), subjects.get(repeat.baseline or "") if repeat else None
     if subject is None or (subject.status == "ok" and subject.speedup is None):
         return replace(tried, outcome="undecided", verdict="undecided", reason=_NOT_REPEATED)
-    found = _with_speedup(tried, subject, SCREENING)
+    judged = _cpu_ratios([subject], base) if attempt.hazard.goal == "cpu" else {}
+    found = _with_cpu(_with_speedup(tried, subject, SCREENING), _cpu_of(subject, base, judged))
     found = replace(found, outcome=_outcome(found, attempt.hazard.goal))
     explained = found.outcome != "gain" or not is_beyond_share(found, attempt.hazard.share)
     return found if explained else replace(found, outcome="unexplained")
@@ -237,21 +240,32 @@ def _tried(
     if subject is None:
         status: Status = "failed" if attempt.problem else "pending"
         return Tried(hazard=attempt.hazard.kind, trial=attempt.trial, status=status, reason=attempt.problem)
+<<<<<<< HEAD
     least = 1 / (1 - _LEAST_SAVED) - 1
     of_memory = weighed(needs.get(base.name, ()) if base else (), needs.get(subject.name, ()), least).inverse()
     usage = _cpu_of(subject, base, cpu if attempt.hazard.goal == "cpu" else {})
+=======
+    memory = _memory(needs.get(subject.name, ()), needs.get(base.name, ()) if base else ())
+>>>>>>> 865cdc088921f50fbf863a0e277974a46d5cd831
     found = Tried(
         hazard=attempt.hazard.kind,
         trial=attempt.trial,
         status=subject.status,
+<<<<<<< HEAD
         cpu_ratio=usage.ratio,
         cpu_low=usage.low,
         cpu_high=usage.high,
         memory_ratio=of_memory.ratio,
         memory_low=of_memory.low,
         memory_high=of_memory.high,
+=======
+        memory_ratio=memory[0] if memory else None,
+        memory_low=memory[1] if memory else None,
+        memory_high=memory[2] if memory else None,
+>>>>>>> 865cdc088921f50fbf863a0e277974a46d5cd831
     )
     found = _with_speedup(found, subject, 1 - SCREENING if was_screened else 1.0)
+    found = _with_cpu(found, _cpu_of(subject, base, cpu if attempt.hazard.goal == "cpu" else {}))
     return replace(found, outcome=_outcome(found, attempt.hazard.goal))
 
 
@@ -260,6 +274,10 @@ def _with_speedup(tried: Tried, subject: Subject, part: float) -> Tried:
     found = Comparison.spelled(subject, "speedup")
     reason = _of_whole_time(found.reason, part)
     return replace(tried, status=subject.status, reason=reason, verdict=found.verdict, **found.named("speedup"))
+
+
+def _with_cpu(tried: Tried, usage: Comparison) -> Tried:
+    return replace(tried, cpu_ratio=usage.ratio, cpu_low=usage.low, cpu_high=usage.high)
 
 
 def _of_whole_time(reason: str, part: float) -> str:
