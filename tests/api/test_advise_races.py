@@ -192,14 +192,8 @@ def test_a_gain_that_is_too_large_races_once_more_against_the_defaults_alone(
     assert found.final is not None
     races.speedups = {"fast": 1.0}
     repeat = trials.repeat(["fast"], found.final, lambda _done, _text: None)
-<<<<<<< HEAD
-    names, time_s = races.raced[-1]
-    assert names == ["defaults", "fast"]
-    assert time_s == pytest.approx(21.0)
-=======
     assert races.raced[-1][0] == ["defaults", "fast"]
     assert races.raced[-1][1] == pytest.approx(21.0)
->>>>>>> 865cdc088921f50fbf863a0e277974a46d5cd831
     doubted = [replace_share(each, 0.01) for each in trials.attempts]
     (again,) = [
         each

@@ -240,29 +240,15 @@ def _tried(
     if subject is None:
         status: Status = "failed" if attempt.problem else "pending"
         return Tried(hazard=attempt.hazard.kind, trial=attempt.trial, status=status, reason=attempt.problem)
-<<<<<<< HEAD
     least = 1 / (1 - _LEAST_SAVED) - 1
-    of_memory = weighed(needs.get(base.name, ()) if base else (), needs.get(subject.name, ()), least).inverse()
-    usage = _cpu_of(subject, base, cpu if attempt.hazard.goal == "cpu" else {})
-=======
-    memory = _memory(needs.get(subject.name, ()), needs.get(base.name, ()) if base else ())
->>>>>>> 865cdc088921f50fbf863a0e277974a46d5cd831
+    memory = weighed(needs.get(base.name, ()) if base else (), needs.get(subject.name, ()), least).inverse()
     found = Tried(
         hazard=attempt.hazard.kind,
         trial=attempt.trial,
         status=subject.status,
-<<<<<<< HEAD
-        cpu_ratio=usage.ratio,
-        cpu_low=usage.low,
-        cpu_high=usage.high,
-        memory_ratio=of_memory.ratio,
-        memory_low=of_memory.low,
-        memory_high=of_memory.high,
-=======
-        memory_ratio=memory[0] if memory else None,
-        memory_low=memory[1] if memory else None,
-        memory_high=memory[2] if memory else None,
->>>>>>> 865cdc088921f50fbf863a0e277974a46d5cd831
+        memory_ratio=memory.ratio,
+        memory_low=memory.low,
+        memory_high=memory.high,
     )
     found = _with_speedup(found, subject, 1 - SCREENING if was_screened else 1.0)
     found = _with_cpu(found, _cpu_of(subject, base, cpu if attempt.hazard.goal == "cpu" else {}))
