@@ -25,9 +25,11 @@ from benchmarks.simulation import CALL_NS, START_NS, NoisyMachine, SimulatedWork
 from onnxperf.analyze.judges.comparison import compare, rounds_to_units, settled
 from onnxperf.measure import pool as pools
 from onnxperf.measure.messages import Load, Loaded, ModelSubject, Reply, Request, WorkerSpec
+from onnxperf.measure.plan import GOOD_LAUNCHES
 from onnxperf.measure.pool import Launches, Pool
 from onnxperf.measure.race import Tools, race
 from onnxperf.records.options import RaceOptions
+from onnxperf.records.race import MIN_UNITS
 
 MIN_EFFECT = 0.01
 ALARMS = ("faster", "slower")
@@ -123,7 +125,7 @@ def swept(seed: int, process_sd: float, runtimes: Sequence[str], processes: int,
     """A sweep of some cases, through a pool of at most so many processes of each kind."""
     machine = NoisyMachine(np.random.default_rng(seed))
     start: Any = partial(SimulatedProcess, machine=machine, call_ns=CALL_NS, process_effect=0.0, process_sd=process_sd)
-    limits = {"GOOD_LAUNCHES": processes, "MIN_UNITS": min(processes, pools.MIN_UNITS)}
+    limits: dict[str, Any] = {"GOOD_LAUNCHES": processes, "MIN_UNITS": min(processes, MIN_UNITS)}
     with mock.patch.multiple(pools, **limits), Pool(start, lambda: 1 << 40, lambda: int(machine.now_ns)) as pool:
         return [raced(machine, pool.launches, runtimes, time_s, seed, case) for case in range(CASES)]
 
@@ -160,7 +162,7 @@ def sweeps(number: int = 100) -> list[str]:
     with Helpers(2) as helpers:
         for process_sd in PROCESS_SDS:
             for what, runtimes in ROWS.items():
-                for processes in (FEW, pools.MIN_UNITS, pools.GOOD_LAUNCHES):
+                for processes in (FEW, MIN_UNITS, GOOD_LAUNCHES):
                     sweep = partial(swept, process_sd=process_sd, runtimes=runtimes, processes=processes, time_s=TIME_S)
                     found = [case for cases in helpers.imap(sweep, range(number), chunksize=5) for case in cases]
                     lines.append(line(f"{what}, processes differ by {process_sd:.1%}, {processes} of each kind", found))
