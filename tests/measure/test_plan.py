@@ -237,9 +237,10 @@ def test_set_ups_by_hand(set_up_s: float, time: float, rounds_each: int, units: 
         (7.3, 9.0, 1, 79),  # too little would be left for rounds
         (100.0, 9.0, 1, 79),
         (1.0, 60.0, 45, 45),
-        (2.2, None, 5, 5),  # a default time may be exceeded for five
+        (2.2, None, 8, 8),  # a default time may be exceeded: up to half a minute for eight,
+        (4.5, None, 5, 5),  # up to a minute for five,
         (13.0, None, 5, 5),
-        (15.0, None, 4, 76),  # up to a minute
+        (15.0, None, 4, 76),  # and for fewer
         (25.0, None, 2, 78),
         (60.0, None, 1, 79),
     ],

@@ -179,6 +179,13 @@ def lengths(subject: Measurement, place: Callable[[Block], object]) -> list[int]
     return list(Counter(map(place, subject.blocks)).values())
 
 
+@pytest.mark.parametrize(("start_s", "launches"), [(1, 5), (1.5, 8), (3, 5), (7.5, 4)])
+def test_without_a_requested_time_workers_that_start_slowly_have_launches_enough(start_s: float, launches: int) -> None:
+    machine = FakeMachine(start_ns=int(start_s * 1e9))  # two workers start one after the other here
+    end = run(machine, [solo("a"), solo("b")], never, warmup=0.0)
+    assert [len(lengths(subject, lambda block: block.launch)) for subject in end.subjects] == [launches] * 2
+
+
 @pytest.mark.parametrize(
     ("start_ms", "launches", "longest"),
     [(0, 25, 4), (20, 18, 4), (150, 6, 8), (200, 5, 8), (300, 4, 8), (2000, 1, 98)],

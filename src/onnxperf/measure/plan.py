@@ -48,6 +48,8 @@ _FEWEST_SPLIT_CALLS = 3
 
 PILOT_UNITS = MIN_UNITS
 """Launches or set-ups after which the plan is revised: they show what a renewal costs, and where the noise sits."""
+_LONGER_NS = {GOOD_LAUNCHES: 30e9, MIN_UNITS: _LONGEST_DEFAULT_TIME_S * 1e9}
+"""What so many launches may take where no time was requested, and the usual one is too short for five."""
 _EARLIEST_LOOK = PILOT_UNITS + 1
 _EARLY_LOOK = 1 / 3
 """Part of a race after which its data are looked at, besides its end."""
@@ -167,9 +169,11 @@ def _launches(costs: Costs, round_ns: float, budget_ns: float, options: RaceOpti
             rounds_each = min(usual, longest)
             number = max(least, units_within(budget_ns + start_ns, start_ns, round_ns, rounds_each))
             return _Units(number * rounds_each, rounds_each, 1, start_ns)
-    longest = _longest_unit(MIN_UNITS, _longest_ns(budget_ns, options) - (MIN_UNITS - 1) * start_ns, round_ns)
-    rounds_each = min(usual, longest)
-    return _Units(MIN_UNITS * rounds_each, rounds_each, 1, start_ns) if longest else None
+    for number, most_ns in () if options.time else _LONGER_NS.items():
+        if longest := _longest_unit(number, most_ns - (number - 1) * start_ns, round_ns):
+            rounds_each = min(usual, longest)
+            return _Units(number * rounds_each, rounds_each, 1, start_ns)
+    return None
 
 
 def _few_launches(costs: Costs, round_ns: float, budget_ns: float, options: RaceOptions) -> _Units | None:

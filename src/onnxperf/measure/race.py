@@ -169,10 +169,10 @@ class _Course:
 
     def _revised(self, plan: planning.Plan, spent_ns: int, renewals_ns: int) -> planning.Plan:
         """The plan with what the pilot has shown: what renewals and rounds really take, and where the noise sits."""
-        time_ns = (self._options.time or planning.DEFAULT_TIME_S) * 1e9
+        time_s = max(self._options.time or planning.DEFAULT_TIME_S, plan.seconds_for(plan.rounds))
         return planning.revised(
             plan,
-            left_ns=time_ns - spent_ns,
+            left_ns=1e9 * time_s - spent_ns,
             renewal_ns=renewals_ns / (planning.PILOT_UNITS - 1),
             round_ns=(spent_ns - renewals_ns) / self.done,
             noise=self._tools.noise([run.record() for run in self._runs]),
