@@ -41,8 +41,9 @@ R = TypeVar("R", bound=Struct)
 
 PRECISE = 0.05
 """A race goes on while an interval reaches further than this from its middle, even if its verdict is clear."""
-_SURELY = 0.01
-"""How rarely chance may part the two readings of a race before means decide."""
+_PROBABLY, _LIKELY, _SURELY = 0.1, 0.01, 0.002
+"""How rarely chance may part the two readings of a race that far, until both have to give the same verdict, until means
+give the speedup, and until these decide alone."""
 _SLOW_LAUNCH = 0.08
 """A launch is slow as a whole when it is slower than the usual one by more than this: no layout of memory does that."""
 _RULE_OF_THREE = 3
@@ -125,7 +126,7 @@ class _Judgement(NamedTuple):
 
 def estimate_against(subject: Measurement, base: Measurement, min_effect: float) -> st.Estimate | None:
     """The log of the speedup that is printed, by the reading that decides; None where it has no interval."""
-    read, _ = _deciding(subject, base, reading_of((subject, base)), min_effect)
+    read = _readings(subject, base, reading_of((subject, base)), min_effect).deciding
     return read.estimate if read is not None and read.rounds.evidence.carries_interval else None
 
 
@@ -134,41 +135,53 @@ def _judge(
 ) -> dict[str, _Judgement]:
     """Compare all rivals with the baseline at once, so that many raise no more false alarms than one (Holm)."""
     reading = reading_of((base, *rivals))
-    deciding = {each.name: _deciding(each, base, reading, min_effect) for each in rivals}
-    p_values = [1.0 if read is None else read.p_value for read, _ in deciding.values()]
+    readings = {each.name: _readings(each, base, reading, min_effect) for each in rivals}
+    p_values = [1.0 if each.deciding is None else each.deciding.p_value for each in readings.values()]
     levels = st.holm_levels(p_values, [alpha_share * alpha_of(subject) for subject in rivals])
     found = {}
     for subject, level in zip(rivals, levels, strict=True):
-        read, varies = deciding[subject.name]
-        if read is None:
+        read = readings[subject.name]
+        if read.deciding is None:
             found[subject.name] = _Judgement(_biased(subject, base))
             continue
-        judged = _concluded(read, level, min_effect)
-        if not varies:
-            judged = _unless_contradicted(judged, subject, base, level, min_effect)
-        found[subject.name] = _Judgement(_with_blind_spot(judged, subject), varies, _slow_launches(subject, base))
+        judged = _unless_contradicted(_concluded(read.deciding, level, min_effect), read, level, min_effect)
+        slow_launches = _slow_launches(subject, base)
+        found[subject.name] = _Judgement(_with_blind_spot(judged, subject), read.by_means, slow_launches)
     return found
 
 
-def _deciding(
-    subject: Measurement, base: Measurement, reading: Reading, min_effect: float
-) -> tuple[_Read | None, bool]:
-    """The reading that decides: quickest pieces, or means of launches where the two differ beyond the noise.
+class _Readings(NamedTuple):
+    """Both readings of a rival beside the baseline."""
+
+    deciding: _Read | None
+    """None where other programs bias the race."""
+    other: _Read | None = None
+    """What may contradict it."""
+    by_means: bool = False
+    """Means of launches decide, as calls vary."""
+    is_doubtful: bool = False
+    """The two differ, but not so clearly that the other need not agree."""
+
+
+def _readings(subject: Measurement, base: Measurement, reading: Reading, min_effect: float) -> _Readings:
+    """Quickest pieces decide, or means of launches where the two differ beyond the noise.
 
     Quickest pieces flatter a subject whose own calls vary: what other programs do slows down both sides, what a subject
-    does by itself only its own. None where other programs bias the race. Also whether calls vary.
+    does by itself only its own.
     """
     rounds = undisturbed(subject, base, reading)
     if rounds is None:
-        return None, False
+        return _Readings(None)
     quick = _Read(rounds, estimate_of(rounds, reading), _least(rounds, min_effect))
-    if reading is not QUICKEST or not rounds.evidence.carries_estimate:
-        return quick, False
-    whole = undisturbed(subject, base, MEANS) or rounds
+    whole = undisturbed(subject, base, MEANS)
+    if reading is not QUICKEST or whole is None or not rounds.evidence.carries_estimate:
+        return _Readings(quick)
+    means = _Read(whole, estimate_of(whole, MEANS), quick.least)
     differences = st.mean_of(MEANS.by_unit(whole) - reading.by_unit(rounds))
-    if differences.p_value >= _SURELY or abs(differences.value) < math.log1p(min_effect):
-        return quick, False
-    return _Read(whole, estimate_of(whole, MEANS), quick.least), True
+    chance = differences.p_value if abs(differences.value) >= math.log1p(min_effect) else 1.0
+    if chance < _LIKELY:
+        return _Readings(means, quick if chance >= _SURELY else None, by_means=True, is_doubtful=True)
+    return _Readings(quick, means, is_doubtful=chance < _PROBABLY)
 
 
 def _least(rounds: Rounds, min_effect: float) -> float:
@@ -195,17 +208,15 @@ def _concluded(read: _Read, level: float, min_effect: float) -> Comparison:
     )
 
 
-def _unless_contradicted(
-    found: Comparison, subject: Measurement, base: Measurement, level: float, min_effect: float
-) -> Comparison:
-    """No verdict where the means of launches have another one, though not so clearly that they decide."""
-    rounds = undisturbed(subject, base, MEANS)
-    if rounds is None or not rounds.evidence.carries_estimate:
+def _unless_contradicted(found: Comparison, read: _Readings, level: float, min_effect: float) -> Comparison:
+    """No verdict where the other reading has another one; where the two differ probably, it has to have the same."""
+    if read.other is None or found.verdict == "undecided":
         return found
-    of_means = _concluded(_Read(rounds, estimate_of(rounds, MEANS), 0.0), level, min_effect).verdict
-    if "undecided" in (found.verdict, of_means) or found.verdict == of_means:
+    other = _concluded(read.other, level, min_effect).verdict
+    if other == found.verdict or (other == "undecided" and not read.is_doubtful):
         return found
-    differ = f"by its quickest calls it is {found.verdict}, by all calls {of_means}"
+    quick, all_calls = (other, found.verdict) if read.by_means else (found.verdict, other)
+    differ = f"by its quickest calls it is {quick}, by all calls {all_calls}"
     return replace(found, verdict="undecided", reason=f"{differ}: a longer `time` shows whether its calls vary")
 
 

@@ -89,10 +89,11 @@ def trimmed_mean(values: Floats) -> Estimate:
     return Estimate(float(ordered[cut : count - cut].mean()), error, kept - 1)
 
 
-def matching_shift(ours: Floats, theirs: Floats, quickest: tuple[float, float]) -> float:
+def matching_shift(ours: Floats, theirs: Floats) -> float:
     """The log of the ratio theirs / ours at which most of the times agree with each other, quick ones counting more.
 
-    How quick a time is shows beside the `quickest` that each side has reached at all, here or elsewhere.
+    How quick a time is shows beside the quickest of its side. That of the whole race would be one accident that all
+    launches share: their ratios would agree with each other more than with the truth.
 
     A processor of a shared host is quick for a while, and then for a while slower by 10 to 40 %. Minima would compare
     a quick while of one side with a slow one of the other wherever one of them met no quick while, and medians depend
@@ -100,8 +101,7 @@ def matching_shift(ours: Floats, theirs: Floats, quickest: tuple[float, float]) 
     """
     one, other = (np.sort(np.log(times))[:_MOST_MATCHED] for times in (ours, theirs))
     shifts = np.subtract.outer(other, one).ravel()
-    best, best_other = map(math.log, quickest)
-    weights = np.exp(-_HASTE * np.maximum.outer(other - best_other, one - best).ravel())
+    weights = np.exp(-_HASTE * np.maximum.outer(other - other[0], one - one[0]).ravel())
     nearness: Floats = np.exp(-0.5 * (np.subtract.outer(shifts, shifts) / _ALIKE) ** 2)
     votes = nearness[np.argmax(nearness @ weights)] * weights
     return float(votes @ shifts / votes.sum())
