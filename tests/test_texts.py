@@ -14,7 +14,7 @@ from tests.test_docs import load_maker
 MAKER = Path(__file__).parents[1] / "docs" / "make_texts.py"
 KNOWN = {
     "a sentence of an answer": ("analyze/answers/check.py", "The first node that differs is {place}"),
-    "a reason of a judge": ("analyze/judges/comparison.py", "its times vary too much"),
+    "a reason of a judge": ("analyze/judges/comparison.py", "shows whether its calls vary"),
     "an error of a public function": ("api/diff.py", "a diff has two sides"),
     "the help of a command": ("cli/commands/bench.py", "Time models, and race the ways of running them."),
     "the help of an option": ("cli/options.py", "Seed of everything random."),
@@ -27,7 +27,7 @@ KNOWN = {
     "an error of a model file": ("model/external.py", "which is missing from"),
     "an error in a notebook": ("notebook.py", "expected a variable that holds a dict of arrays"),
     "the meaning of a field": ("records/race.py", "Place within the round, from 0."),
-    "a heading of a table": ("render/race/page.py", "deviation"),
+    "a heading of a table": ("render/race/page.py", "first call"),
     "a legend": ("render/", "95 % interval"),
     "documentation of a result": ("results/base.py", "The result in plain sentences, one per case."),
     "an error of a runtime": ("runtimes/ort/session.py", "cannot load the model"),

@@ -278,7 +278,7 @@ def test_the_command_writes_files_and_keeps_the_run(
     files = ["-o", str(tmp_path / "int8.onnx"), "-o", str(tmp_path / "layers.csv")]
     words = ["quantize", path, "--calibrate", str(data), "--time", "1", "--max-error", "500%", *store, *files]
     assert run([*words, "--threads", "1"]) == 0
-    shown = capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())
     assert "dynamic S8" in shown
     assert "Top-1 agreement is" in shown
     assert (tmp_path / "int8.onnx").is_file()

@@ -87,7 +87,7 @@ def test_a_sweep_is_shown_as_the_table_that_it_is(capsys: pytest.CaptureFixture[
     keep(BenchResult(sweeps.line([0.5, 2.0])))
     assert run(["runs", "show", "last"]) == 0
     out = capsys.readouterr().out
-    assert "Median of single calls, paired speedup of torch against ort" in out
+    assert "Time of a call, paired speedup of torch against ort" in out
     assert "batch=2: torch is 2.00" in out
 
 

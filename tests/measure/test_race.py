@@ -412,7 +412,7 @@ def test_what_a_plan_cannot_show_is_said_before_its_first_round() -> None:
     )
     end = race([solo("a")], RaceOptions(time=5.0), tools)
     rounds = [text for text in texts if text.startswith("round")]
-    assert rounds == ["round 1 of at most 2; 2 of 6 rounds", "round 2 of at most 2; 2 of 6 rounds"]
+    assert rounds == ["round 1 of at most 2; 2 of 3 rounds", "round 2 of at most 2; 2 of 3 rounds"]
     assert end.start_s == pytest.approx(1.1)  # its first call, and the warm-up
 
 

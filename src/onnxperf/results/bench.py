@@ -21,7 +21,6 @@ from onnxperf.analyze.judges.crossover import (
     two_dims,
     usual_baseline,
 )
-from onnxperf.analyze.judges.gate import standings_in
 from onnxperf.analyze.judges.nodes import compare_nodes
 from onnxperf.analyze.judges.throughput import rate
 from onnxperf.errors import BadOption
@@ -153,6 +152,8 @@ class BenchResult(Result[Bench]):
 
     def slower_than(self, max_slowdown: float) -> list[Subject]:
         """Subjects that are slower than their baseline by more than this (0.05 is 5 %), beyond the noise."""
+        from onnxperf.analyze.judges.gate import standings_in  # numpy is not always needed
+
         found = zip(self.cases, standings_in(self.cases, max_slowdown), strict=True)
         failed = [
             (case, {name for name, each in of_case.items() if each.outcome == "failed"}) for case, of_case in found

@@ -117,7 +117,6 @@ def test_readings_on_two_sides_of_a_limit_leave_it_undecided() -> None:
 def test_a_verdict_that_was_taken_back_passes_only_if_both_readings_do(noise: float, outcome: GateOutcome) -> None:
     case = varying(pieces=1.0, calls=1.0, noise=noise)
     vetoed = replace(case.subjects[1], verdict="undecided", reason=VETOED)
-    assert judge.limits_in([case], 0.03)[0].outcome == "passed"
     (limit,) = judge.limits_in([replace(case, subjects=(case.subjects[0], vetoed))], 0.03)
     assert (limit.outcome, limit.reason) == (outcome, VETOED if outcome == "undecided" else "")
 

@@ -192,11 +192,11 @@ def test_the_best_way_is_the_fastest_whose_error_is_accepted(ways: list[TriedWay
 
 def record(speedup: float, low: float, high: float, verdict: Any, reason: str = "", **more: Any) -> Quantization:
     subjects = (
-        Subject(name="float32", status="ok", median_ns=2e6),
+        Subject(name="float32", status="ok", time_ns=2e6),
         Subject(
             name="int8",
             status="ok",
-            median_ns=1e6,
+            time_ns=1e6,
             speedup=speedup,
             speedup_low=low,
             speedup_high=high,

@@ -105,10 +105,10 @@ def test_a_shift_moves_with_the_times_and_turns_round_with_the_sides(
 ) -> None:
     rng = np.random.default_rng(seed)  # random times, so that no two shifts have as many votes
     one, other = rng.uniform(1.0, 1.6, ours), rng.uniform(1.0, 1.6, theirs)
-    shift = stats.matching_shift(one, other)
+    shift = stats.matching_shift(one, other, (1.0, 1.0))
     assert abs(shift) <= math.log(1.6)
-    assert stats.matching_shift(one, factor * other) == pytest.approx(math.log(factor) + shift, abs=1e-6)
-    assert stats.matching_shift(other, one) == pytest.approx(-shift, abs=1e-6)
+    assert stats.matching_shift(one, factor * other, (1.0, factor)) == pytest.approx(math.log(factor) + shift, abs=1e-6)
+    assert stats.matching_shift(other, one, (1.0, 1.0)) == pytest.approx(-shift, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_shift_moves_with_the_times_and_turns_round_with_the_sides(
     ],
 )
 def test_quick_times_are_matched_with_quick_ones_and_slow_with_slow(ours: list[float], theirs: list[float]) -> None:
-    shift = stats.matching_shift(np.array(ours), np.array(theirs))
+    shift = stats.matching_shift(np.array(ours), np.array(theirs), (100.0, 102.0))
     assert shift == pytest.approx(math.log(1.02), abs=0.002)
 
 

@@ -235,7 +235,7 @@ AFTER = [node("Conv", "conv1", (700, 120, 120)), node("FusedAdd", "fused", (1, 2
 
 
 def race(verdict: Verdict | None, speedup: float | None = 1.43) -> Case:
-    before = Subject(name="run", status="ok", median_ns=1e6, verdict="baseline", speedup=1.0)
+    before = Subject(name="run", status="ok", time_ns=1e6, verdict="baseline", speedup=1.0)
     low, high = (speedup - 0.03, speedup + 0.03) if speedup else (None, None)
     rival = Subject(name="r", status="ok", verdict=verdict, speedup=speedup, speedup_low=low, speedup_high=high)
     return Case(model="m", baseline="run", subjects=(before, rival))

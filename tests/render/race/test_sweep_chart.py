@@ -197,7 +197,7 @@ def test_every_subject_has_a_line_over_the_dimension() -> None:
 def test_small_spans_stay_linear() -> None:
     ax = sweep_plot(sweeps.line([0.5, 0.7]))
     assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "linear")
-    assert ax.get_ylabel() == "ms (mean per call), lower is better"
+    assert ax.get_ylabel() == "ms per call, lower is better"
     assert ax.get_ylim()[0] == 0
 
 
@@ -208,13 +208,13 @@ def test_a_failed_point_leaves_a_gap_and_its_word() -> None:
 
 
 def with_intervals(bench: Bench, *without: int) -> Bench:
-    """The sweep with an interval for each mean, but for the cases of these numbers."""
+    """The sweep with an interval for each time, but for the cases of these numbers."""
     cases = []
     for number, case in enumerate(bench.cases):
         part = 0.1 if number not in without else None
         subjects = [
-            replace(each, mean_low_ns=each.mean_ns * (1 - part), mean_high_ns=each.mean_ns * (1 + part))
-            if part and each.mean_ns
+            replace(each, time_low_ns=each.time_ns * (1 - part), time_high_ns=each.time_ns * (1 + part))
+            if part and each.time_ns
             else each
             for each in case.subjects
         ]
@@ -229,31 +229,31 @@ def bands(ax: Axes) -> list[list[tuple[float, ...]]]:
     return [[(box.x0, box.x1, box.y0, box.y1) for box in of_band] for of_band in boxes]
 
 
-def test_lines_show_means_and_their_band() -> None:
+def test_lines_show_times_and_their_band() -> None:
     subjects = [examples.subject("ort", 10e6), examples.subject("torch", 20e6, "slower")]
     cases = [sweeps.case(*subjects, dims={"batch": batch}) for batch in (1, 2)]
     ax = sweep_plot(with_intervals(examples.bench(*cases)))
     drawn = [np.asarray(line.get_ydata(), dtype=float).tolist() for line in ax.lines]
-    assert drawn == [[10e3, 10e3], [20e3, 20e3]]  # means; medians are 1 % shorter
+    assert drawn == [[10e3, 10e3], [20e3, 20e3]]
     assert bands(ax) == [[pytest.approx((1, 2, 9e3, 11e3))], [pytest.approx((1, 2, 18e3, 22e3))]]
-    assert legend_of(ax) == ["ort", "torch", "95 % interval of the mean"]
-    assert ax.get_ylabel() == "ms (mean per call), lower is better"
+    assert legend_of(ax) == ["ort", "torch", "95 % interval of the time"]
+    assert ax.get_ylabel() == "ms per call, lower is better"
     assert ax.get_ylim()[1] > 22e3
-    assert figure_of(ax).get_suptitle().startswith("Mean time per call")
+    assert figure_of(ax).get_suptitle().startswith("Time per call")
 
 
 def test_an_interval_that_begins_at_zero_is_drawn_on_either_axis() -> None:
     for speedups in ([0.5, 0.7], [0.5, 0.7, 0.9, 1.1, 1.3]):
         bench = sweeps.line(speedups)
-        wide = replace(bench.cases[0].subjects[0], mean_low_ns=0.0, mean_high_ns=3e7)
+        wide = replace(bench.cases[0].subjects[0], time_low_ns=0.0, time_high_ns=3e7)
         first = replace(bench.cases[0], subjects=(wide, *bench.cases[0].subjects[1:]))
         ax = sweep_plot(replace(bench, cases=(first, *bench.cases[1:])))
         assert 0 <= ax.get_ylim()[0] < 1e4
         assert ax.get_ylim()[1] > 3e4
-        assert legend_of(ax)[-1] == "95 % interval of the mean"
+        assert legend_of(ax)[-1] == "95 % interval of the time"
 
 
-def test_no_band_is_drawn_where_a_mean_has_no_interval() -> None:
+def test_no_band_is_drawn_where_a_time_has_no_interval() -> None:
     ax = sweep_plot(sweeps.line([0.5, 0.7]))
     assert not ax.collections
     assert legend_of(ax) == ["ort", "torch"]

@@ -110,8 +110,8 @@ def test_models_have_tables_of_their_own() -> None:
     both = examples.bench(*sweeps.line([0.5, 2.0]).cases, *sweeps.square().cases)
     text = printed(both)
     assert text.startswith("resnet.onnx, bert.onnx · 32 cases")
-    assert "resnet.onnx: median of single calls" in text
-    assert text.index("resnet.onnx: median") < text.index("bert.onnx: median")
+    assert "resnet.onnx: time of a call" in text
+    assert text.index("resnet.onnx: time") < text.index("bert.onnx: time")
 
 
 def test_notes_are_told_once() -> None:
@@ -213,7 +213,7 @@ def test_a_matrix_without_undecided_cells_needs_no_sign() -> None:
 
 
 def test_no_matrix_where_it_would_not_fit_or_one_dimension_varies() -> None:
-    assert "time per call\nbatch" not in printed(sweeps.line([0.5, 2.0])).replace("Median of single calls, ", "")
+    assert "time per call\nbatch" not in printed(sweeps.line([0.5, 2.0])).replace("Time of a call, ", "")
     wide = examples.bench(
         *(sweeps.case(*sweeps.pair(0.5), dims={"batch": b, "seq": s}) for b in (1, 2) for s in range(100, 130))
     )

@@ -43,7 +43,7 @@ def test_a_table_is_sorted_by_numbers_and_searched(browser: Any, page_of: Callab
     with opened_page(browser, page_of("bench")) as opened:
         table = opened.page.locator("section:has(h2:text-is('Details')) div.table").first
         heads = [each.inner_text().strip() for each in table.locator("th").all()]
-        place = heads.index("median")
+        place = heads.index("p50")
 
         def values() -> list[float]:
             cells = table.locator(f"tbody tr td:nth-child({place + 1})").all()

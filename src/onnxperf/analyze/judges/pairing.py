@@ -45,8 +45,9 @@ class Reading(NamedTuple):
 
 
 def _matched(rounds: Rounds) -> st.Floats:
+    ours, theirs, quickest = rounds.ours, rounds.theirs, (float(rounds.ours.min()), float(rounds.theirs.min()))
     of_units = [rounds.units == unit for unit in range(int(rounds.units.max()) + 1)]
-    return np.array([st.matching_shift(rounds.ours[own], rounds.theirs[own]) for own in of_units], dtype=np.float64)
+    return np.array([st.matching_shift(ours[own], theirs[own], quickest) for own in of_units], dtype=np.float64)
 
 
 def _of_means(rounds: Rounds) -> st.Floats:

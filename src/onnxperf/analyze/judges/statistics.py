@@ -26,6 +26,8 @@ _ALIKE = 0.01
 """Relative difference of times that agree."""
 _HASTE = 20.0
 """How much more quick times count: one that is slower by a tenth has 15 % of the weight."""
+_ABOUT_AS_SLOW = 0.05
+"""Difference of two slownesses that is none: further than this, the quickest of a side is no accident."""
 _EARLY_SHARE = 0.3
 """Part of the error probability for all looks but the last: they are for what is clear early."""
 
@@ -89,11 +91,12 @@ def trimmed_mean(values: Floats) -> Estimate:
     return Estimate(float(ordered[cut : count - cut].mean()), error, kept - 1)
 
 
-def matching_shift(ours: Floats, theirs: Floats) -> float:
+def matching_shift(ours: Floats, theirs: Floats, quickest: tuple[float, float]) -> float:
     """The log of the ratio theirs / ours at which most of the times agree with each other, quick ones counting more.
 
-    How quick a time is shows beside the quickest of its side. That of the whole race would be one accident that all
-    launches share: their ratios would agree with each other more than with the truth.
+    How slow a time is shows beside the `quickest` that each side has reached at all, here or elsewhere. These two are
+    accidents that all launches share: so times of about the same slowness count by the mean of both, in which a wrong
+    reference moves nothing.
 
     A processor of a shared host is quick for a while, and then for a while slower by 10 to 40 %. Minima would compare
     a quick while of one side with a slow one of the other wherever one of them met no quick while, and medians depend
@@ -101,7 +104,9 @@ def matching_shift(ours: Floats, theirs: Floats) -> float:
     """
     one, other = (np.sort(np.log(times))[:_MOST_MATCHED] for times in (ours, theirs))
     shifts = np.subtract.outer(other, one).ravel()
-    weights = np.exp(-_HASTE * np.maximum.outer(other - other[0], one - one[0]).ravel())
+    slow, slow_other = one - math.log(quickest[0]), other - math.log(quickest[1])
+    unlike = np.maximum(np.abs(np.subtract.outer(slow_other, slow)) - _ABOUT_AS_SLOW, 0.0)
+    weights = np.exp(-_HASTE * (np.add.outer(slow_other, slow) / 2 + unlike).ravel())
     nearness: Floats = np.exp(-0.5 * (np.subtract.outer(shifts, shifts) / _ALIKE) ** 2)
     votes = nearness[np.argmax(nearness @ weights)] * weights
     return float(votes @ shifts / votes.sum())

@@ -130,7 +130,7 @@ def _short(text: str) -> str:
 
 def _sheet_names(names: Iterable[str]) -> list[str]:
     """Names that Excel takes: short, none of []:*?/\\, no quotes at the ends, all different."""
-    safe = (re.sub(r"[\[\]:*?/\\]", "_", visible(name)) for name in names)
+    safe = (re.sub(r"[\[\]:*?/\\\ufffe\uffff]", "_", visible(name)) for name in names)
     cut = (name.encode("utf-16-le")[: _SHEET_NAME * 2].decode("utf-16-le", "ignore").strip("' ") for name in safe)
     return _unique((name if name.lower() not in _RESERVED else f"{name}_" for name in cut), str.lower)
 

@@ -35,7 +35,7 @@ def nodes_table(found: NodeComparison) -> Table:
         for node in others:
             cells += [duration(row.times.get(node)), ratio(row.ratio(node, first))]
         rows.append(Row(cells))
-    return Table(columns, rows, "Median of single calls on each node, and its ratio to the first")
+    return Table(columns, rows, "Time of a call on each node, and its ratio to the first")
 
 
 def nodes_compared(found: NodeComparison | None) -> list[Part]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from onnxperf.errors import BadOption
 from onnxperf.records.sweep import Duel, SweepPanel, values_of
 from onnxperf.render.kit import chart as fg
-from onnxperf.render.race.bench_chart import ROW, TITLE, bench_plot
+from onnxperf.render.race.bench_chart import ROW, TITLE_ALONE, bench_plot
 from onnxperf.render.race.sweep_lines import NAME_LENGTH, draw_lines, legend_lines
 from onnxperf.wording.names import name_of, shortened, visible
 from onnxperf.wording.numbers import count, interval, ratio
@@ -123,7 +123,7 @@ def _title(panels: Sequence[SweepPanel]) -> str:
     pair = next(iter(pairs))
     if all(len(panel.dims) == 2 for panel in panels) and len(pairs) == 1 and pair is not None:
         return _map_title(pair)
-    return TITLE
+    return TITLE_ALONE
 
 
 # ---------------------------------------------------------------- the map
