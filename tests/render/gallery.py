@@ -37,19 +37,19 @@ MB = 10**6
 
 def measured(name: str, mean_ns: float, verdict: Any = "faster", spread: float = 0.06, **more: Any) -> Subject:
     """A subject whose mean has an interval."""
-    ends = {"mean_low_ns": mean_ns * (1 - spread), "mean_high_ns": mean_ns * (1 + spread)}
+    ends = {"time_low_ns": mean_ns * (1 - spread), "time_high_ns": mean_ns * (1 + spread)}
     return examples.subject(name, mean_ns, verdict, **ends, **more)
 
 
 def with_intervals(bench: Bench, spread: float = 0.08) -> Bench:
-    """The same sweep, an interval around each mean."""
+    """The same sweep, an interval around each time."""
     return replace(bench, cases=tuple(_spread(case, spread) for case in bench.cases))
 
 
 def _spread(case: Case, spread: float) -> Case:
     ends = [
-        replace(each, mean_low_ns=each.mean_ns * (1 - spread), mean_high_ns=each.mean_ns * (1 + spread))
-        if each.mean_ns
+        replace(each, time_low_ns=each.time_ns * (1 - spread), time_high_ns=each.time_ns * (1 + spread))
+        if each.time_ns
         else each
         for each in case.subjects
     ]
