@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -288,17 +287,6 @@ def test_the_answer_names_what_decided(gate: Gate, words: str) -> None:
 
 def test_what_to_do_about_an_undecided_limit_is_a_note() -> None:
     assert notes_on(record(WIDE)) == ["use --time 60"]
-
-
-def test_times_that_contradict_their_ratio_are_explained() -> None:
-    times = GateLimit(
-        measure="time", limit=1.03, ratio=1.06, ratio_low=1.05, ratio_high=1.07, baseline=123e3, new=121e3
-    )
-    (note,) = notes_on(record(times))
-    assert note.startswith("the times of new and baseline have the ratio 0.984: they include disturbances")
-    assert notes_on(record(msgspec.structs.replace(times, new=130e3))) == []
-    (other,) = notes_on(record(times, recorded=True))
-    assert other.endswith("the ratio above is that of undisturbed times by the yardstick")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from onnxperf.analyze.answers.run_comparison import NOT_SHARED, note_on_row
+from onnxperf.analyze.answers.run_comparison import NOT_SHARED
 from onnxperf.analyze.judges.comparison import compare
 from onnxperf.analyze.judges.run_comparison import compare_runs
 from onnxperf.records.race import YARDSTICK, Bench, Case, Subject
@@ -199,12 +199,3 @@ def test_the_fixed_model_says_nothing_about_another_processor() -> None:
     second = by_yardstick(run_of(racer("new.onnx", 12_000, 4)), 50_000, 6)
     (found,) = compared(first, replace(second, machine=machine(cpu="another"))).rows
     assert (found.verdict, found.reason) == (None, NOT_SHARED)
-
-
-@pytest.mark.parametrize(("first_ns", "noted"), [(200.0, False), (260.0, True)])
-def test_times_that_contradict_the_speedup_are_explained(first_ns: float, noted: bool) -> None:
-    row = ComparedSubject(
-        first="ort", second="ort", first_ns=first_ns, second_ns=100.0, speedup=2.0, speedup_low=1.9, speedup_high=2.1
-    )
-    explained = ["the times of ort have the ratio 2.60: they include disturbances, "] if noted else []
-    assert [note[: note.index("the speedup")] for note in note_on_row(row)] == explained

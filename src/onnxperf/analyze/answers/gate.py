@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from onnxperf.analyze.answers.paired_times import BY_YARDSTICK, note_on_times
 from onnxperf.analyze.judges.gate import final_outcome
 from onnxperf.records.gate import Gate, GateControl, GateLimit
 from onnxperf.wording.names import dims_text, name_of
@@ -75,13 +74,4 @@ def notes_on(record: Gate) -> list[str]:
     """What the races have to say besides, and what to do where nothing was decided."""
     notes = list(dict.fromkeys(note for case in record.races for note in case.notes))
     reasons = [each.reason for each in record.limits if each.outcome == "undecided" and each.reason]
-    on_times = [note for each in record.limits for note in _on_times(each, record.recorded)]
-    return [*dict.fromkeys(reasons), *on_times, *notes]
-
-
-def _on_times(limit: GateLimit, recorded: bool) -> list[str]:
-    if limit.measure != "time":
-        return []
-    sides, ends = f"of new and baseline{_place(limit)}", (limit.ratio_low, limit.ratio_high)
-    why = f"the ratio above {BY_YARDSTICK if recorded else 'is paired by launch'}"
-    return note_on_times(limit.new, limit.baseline, *ends, sides, why)
+    return [*dict.fromkeys(reasons), *notes]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnxperf.analyze.answers.paired_times import BY_YARDSTICK, note_on_times
 from onnxperf.records.race import YARDSTICK
 from onnxperf.records.runs import ComparedSubject
 from onnxperf.wording.numbers import count, factor
@@ -31,12 +30,6 @@ def note_on_drift(drift: float, when: str) -> str:
     """How much the fixed model that both runs measured has changed."""
     took = f"it took {factor(drift)} times as long {when}"
     return f"compared by {YARDSTICK}, which was measured beside both: {took}, and all times were divided by its time"
-
-
-def note_on_row(row: ComparedSubject) -> list[str]:
-    """Why the times of a row do not have the ratio of its speedup."""
-    ends = (row.speedup_low, row.speedup_high)
-    return note_on_times(row.first_ns, row.second_ns, *ends, f"of {row.second}", f"the speedup {BY_YARDSTICK}")
 
 
 def _about_one(names: tuple[str, str], row: ComparedSubject) -> str:

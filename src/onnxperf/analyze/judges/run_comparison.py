@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onnxperf.analyze.answers.run_comparison import NOT_SHARED, comparison_answer, note_on_drift, note_on_row
+from onnxperf.analyze.answers.run_comparison import NOT_SHARED, comparison_answer, note_on_drift
 from onnxperf.analyze.judges import statistics as st
 from onnxperf.analyze.judges.comparison import alpha_of, verdict_of
 from onnxperf.analyze.judges.pairing import paired, reading_of
@@ -144,7 +144,7 @@ def _judged_by_yardstick(pairs: Sequence[_Pair], first: Case, second: Case) -> t
         for pair in pairs
     }
     found = [_row(first, pair, **{**missing, **rows}[pair.first.name]) for pair in pairs]
-    return found, [*notes, *(note for row in found for note in note_on_row(row))]
+    return found, notes
 
 
 def _by_yardstick(change: RunChange, level: float, min_effect: float) -> dict[str, Any]:
