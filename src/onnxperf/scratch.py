@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 VARIABLE = "TMPDIR"
@@ -33,6 +34,17 @@ def remove(folder: Path) -> None:
     import shutil  # commands start without it
 
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def remover(folder: Path) -> Callable[[], None]:
+    """What removes a folder in this process alone: a forked child that ends leaves the files of its parent in place."""
+    owner = os.getpid()
+
+    def remove_own() -> None:
+        if os.getpid() == owner:
+            remove(folder)
+
+    return remove_own
 
 
 def remove_abandoned(base: Path) -> None:

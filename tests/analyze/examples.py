@@ -72,3 +72,9 @@ def varying(pieces: float, calls: float, noise: float = 0.002, min_effect: float
         blocks = [replace(block, quickest_ns=float(each)) for block, each in zip(own.blocks, quickest, strict=True)]
         subjects.append(replace(own, blocks=tuple(blocks)))
     return judged(subjects, min_effect)
+
+
+def with_threads(made: Subject, free: Sequence[int]) -> Subject:
+    """A subject of two threads with so many undisturbed pieces in each block."""
+    blocks = tuple(replace(block, free_pieces=pieces) for block, pieces in zip(made.blocks, free, strict=True))
+    return replace(made, blocks=blocks, conditions={"threads": 2})

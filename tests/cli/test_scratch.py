@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from onnxperf import scratch
 from onnxperf.cli.surroundings import shortage
 
 SCRIPT = """
@@ -96,3 +97,14 @@ def test_without_any_file_a_command_ends_with_one_line(linear_path: Path, tmp_pa
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("onnxperf: no temporary file can be written; set TMPDIR to ")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("ended", "stays"), [("this process", False), ("a forked child", True)])
+def test_a_forked_child_leaves_the_files_of_its_parent_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ended: str, stays: bool
+) -> None:
+    remove = scratch.remover(tmp_path)
+    if ended == "a forked child":
+        monkeypatch.setattr(os, "getpid", lambda: -1)
+    remove()
+    assert tmp_path.exists() == stays

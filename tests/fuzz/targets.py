@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
-import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,6 +16,7 @@ from typing import NamedTuple
 import msgspec
 import onnx
 
+from onnxperf import scratch
 from onnxperf.analyze.answers.profile import profile_answer
 from onnxperf.analyze.trace.events import lay_out
 from onnxperf.analyze.trace.node_memory import node_memories
@@ -45,7 +45,7 @@ _SUFFIXES = (".npy", ".npz", ".pb")
 def _folder() -> Path:
     """Where data lie that can only be read from a file."""
     folder = Path(tempfile.mkdtemp(prefix="onnxperf-fuzz-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(scratch.remover(folder))
     return folder
 
 

@@ -8,6 +8,8 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from onnxperf.scratch import remover
+
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -21,7 +23,7 @@ def folder_of_package() -> Path:
 @cache
 def _made() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="onnxperf-package-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(remover(folder))
     here = folder / _PACKAGE.name
     try:
         here.symlink_to(_PACKAGE, target_is_directory=True)

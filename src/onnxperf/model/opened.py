@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import sys
 import tempfile
 import weakref
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from onnxperf.errors import BadModel
 from onnxperf.records.options import Signature
+from onnxperf.scratch import remover
 from onnxperf.wording.numbers import size
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class OwnFolder:
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="onnxperf-"))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        weakref.finalize(self, remover(self.path))
 
 
 @dataclass(frozen=True, eq=False)

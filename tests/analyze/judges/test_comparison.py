@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -24,7 +23,7 @@ from onnxperf.analyze.judges.pairing import paired, reading_of
 from onnxperf.analyze.judges.reasons import MIN_LAUNCHES
 from onnxperf.records.comparison import Verdict
 from onnxperf.records.race import MIN_ROUNDS, Case, Subject
-from tests.analyze.examples import blocks_of, subject
+from tests.analyze.examples import blocks_of, subject, with_threads
 
 ENOUGH = 3
 SMALL = math.log1p(0.05)
@@ -438,12 +437,6 @@ def test_few_calls_cannot_show_rare_slow_ones() -> None:
     base, rival = (with_quickest(subject(name, times, 25, calls=1), times) for name in "ab")
     result = judged(rival, base)
     assert (result.verdict, result.reason) == ("equivalent", "slow calls rarer than 1 in 25 cannot be seen")
-
-
-def with_threads(made: Subject, free: Sequence[int]) -> Subject:
-    """A subject of two threads with so many undisturbed pieces in each block."""
-    blocks = tuple(replace(block, free_pieces=pieces) for block, pieces in zip(made.blocks, free, strict=True))
-    return replace(made, blocks=blocks, conditions={"threads": 2})
 
 
 @pytest.mark.parametrize(

@@ -213,6 +213,13 @@ class Framework(FrameworkModel[Any]):
         return {}
 
 
+@pytest.fixture
+def _uncounted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Framework, "loaded", 0)
+    monkeypatch.setattr(Framework, "bound", 0)
+
+
+@pytest.mark.usefixtures("_uncounted")
 def test_a_model_of_a_framework_is_loaded_once_for_its_calls_and_their_parts() -> None:
     host = host_of(len, X=np.ones(3))
     host.functions[0] = Framework(lambda: None)
@@ -225,8 +232,8 @@ def test_a_model_of_a_framework_is_loaded_once_for_its_calls_and_their_parts() -
     assert Framework.bound > 2  # its tensors are made in every divided call
 
 
-def test_a_model_of_a_framework_is_loaded_once_for_all_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Framework, "loaded", 0)
+@pytest.mark.usefixtures("_uncounted")
+def test_a_model_of_a_framework_is_loaded_once_for_all_sizes() -> None:
     host = host_of(len, X=np.ones(3))
     host.functions[0] = Framework(lambda: None)
     host.feeds += [{"X": np.ones(5)}, {"X": np.ones(7)}]

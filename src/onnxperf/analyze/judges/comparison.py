@@ -41,9 +41,9 @@ R = TypeVar("R", bound=Struct)
 
 PRECISE = 0.05
 """A race goes on while an interval reaches further than this from its middle, even if its verdict is clear."""
-_PROBABLY, _LIKELY, _SURELY = 0.1, 0.01, 0.002
-"""How rarely chance may part the two readings of a race that far, until both have to give the same verdict, until means
-give the speedup, and until these decide alone."""
+_PERHAPS, _PROBABLY, _LIKELY, _SURELY = 0.5, 0.1, 0.01, 0.002
+"""How rarely chance may part the two readings of a race that far: until both have to give one verdict before a race may
+end early, or at all; until means give the speedup; and until these decide alone."""
 _SLOW_LAUNCH = 0.08
 """A launch is slow as a whole when it is slower than the usual one by more than this: no layout of memory does that."""
 _RULE_OF_THREE = 3
@@ -105,7 +105,7 @@ def measured_again(case: Case) -> Case:
 # ---------------------------------------------------------------- verdicts
 
 
-class _Read(NamedTuple):
+class Read(NamedTuple):
     """A rival and the baseline by one reading of their blocks."""
 
     rounds: Rounds
@@ -115,6 +115,7 @@ class _Read(NamedTuple):
 
     @property
     def p_value(self) -> float:
+        """How often chance alone goes that far."""
         return self.estimate.beyond(self.least)
 
 
@@ -124,18 +125,12 @@ class _Judgement(NamedTuple):
     slow_launches: int | None = None
 
 
-def estimate_against(subject: Measurement, base: Measurement, min_effect: float) -> st.Estimate | None:
-    """The log of the speedup that is printed, by the reading that decides; None where it has no interval."""
-    read = _readings(subject, base, reading_of((subject, base)), min_effect).deciding
-    return read.estimate if read is not None and read.rounds.evidence.carries_interval else None
-
-
 def _judge(
     rivals: Sequence[Measurement], base: Measurement, min_effect: float, alpha_share: float
 ) -> dict[str, _Judgement]:
     """Compare all rivals with the baseline at once, so that many raise no more false alarms than one (Holm)."""
     reading = reading_of((base, *rivals))
-    readings = {each.name: _readings(each, base, reading, min_effect) for each in rivals}
+    readings = {each.name: readings_of(each, base, reading, min_effect) for each in rivals}
     p_values = [1.0 if each.deciding is None else each.deciding.p_value for each in readings.values()]
     levels = st.holm_levels(p_values, [alpha_share * alpha_of(subject) for subject in rivals])
     found = {}
@@ -150,20 +145,27 @@ def _judge(
     return found
 
 
-class _Readings(NamedTuple):
+class Readings(NamedTuple):
     """Both readings of a rival beside the baseline."""
 
-    deciding: _Read | None
+    deciding: Read | None
     """None where other programs bias the race."""
-    other: _Read | None = None
+    other: Read | None = None
     """What may contradict it."""
     by_means: bool = False
     """Means of launches decide, as calls vary."""
     is_doubtful: bool = False
     """The two differ, but not so clearly that the other need not agree."""
 
+    def contradict(self, deciding: str | None, other: str | None) -> bool:
+        """Whether what the other reading says takes back what the deciding one does.
 
-def _readings(subject: Measurement, base: Measurement, reading: Reading, min_effect: float) -> _Readings:
+        Another word does; where the two differ probably, having no word for it does too.
+        """
+        return self.other is not None and other != deciding and (other != "undecided" or self.is_doubtful)
+
+
+def readings_of(subject: Measurement, base: Measurement, reading: Reading, min_effect: float) -> Readings:
     """Quickest pieces decide, or means of launches where the two differ beyond the noise.
 
     Quickest pieces flatter a subject whose own calls vary: what other programs do slows down both sides, what a subject
@@ -171,24 +173,25 @@ def _readings(subject: Measurement, base: Measurement, reading: Reading, min_eff
     """
     rounds = undisturbed(subject, base, reading)
     if rounds is None:
-        return _Readings(None)
-    quick = _Read(rounds, estimate_of(rounds, reading), _least(rounds, min_effect))
+        return Readings(None)
+    quick = Read(rounds, estimate_of(rounds, reading), _least(rounds, min_effect))
     whole = undisturbed(subject, base, MEANS)
     if reading is not QUICKEST or whole is None or not rounds.evidence.carries_estimate:
-        return _Readings(quick)
-    means = _Read(whole, estimate_of(whole, MEANS), quick.least)
+        return Readings(quick)
+    means = Read(whole, estimate_of(whole, MEANS), quick.least)
     differences = st.mean_of(MEANS.by_unit(whole) - reading.by_unit(rounds))
     chance = differences.p_value if abs(differences.value) >= math.log1p(min_effect) else 1.0
     if chance < _LIKELY:
-        return _Readings(means, quick if chance >= _SURELY else None, by_means=True, is_doubtful=True)
-    return _Readings(quick, means, is_doubtful=chance < _PROBABLY)
+        return Readings(means, quick if chance >= _SURELY else None, by_means=True, is_doubtful=True)
+    is_early = subject.looks < subject.looks_planned
+    return Readings(quick, means, is_doubtful=chance < (_PERHAPS if is_early else _PROBABLY))
 
 
 def _least(rounds: Rounds, min_effect: float) -> float:
     return 0.0 if rounds.evidence.carries_estimate else math.log1p(max(LARGE_CLAIM, min_effect))
 
 
-def _concluded(read: _Read, level: float, min_effect: float) -> Comparison:
+def _concluded(read: Read, level: float, min_effect: float) -> Comparison:
     evidence, estimate = read.rounds.evidence, read.estimate
     bounds = estimate.interval(level) if evidence.rounds >= FEWEST_ROUNDS else None
     verdict: Verdict = "undecided"
@@ -208,12 +211,11 @@ def _concluded(read: _Read, level: float, min_effect: float) -> Comparison:
     )
 
 
-def _unless_contradicted(found: Comparison, read: _Readings, level: float, min_effect: float) -> Comparison:
-    """No verdict where the other reading has another one; where the two differ probably, it has to have the same."""
+def _unless_contradicted(found: Comparison, read: Readings, level: float, min_effect: float) -> Comparison:
     if read.other is None or found.verdict == "undecided":
         return found
     other = _concluded(read.other, level, min_effect).verdict
-    if other == found.verdict or (other == "undecided" and not read.is_doubtful):
+    if not read.contradict(found.verdict, other):
         return found
     quick, all_calls = (other, found.verdict) if read.by_means else (found.verdict, other)
     differ = f"by its quickest calls it is {quick}, by all calls {all_calls}"

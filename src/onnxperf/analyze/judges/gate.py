@@ -10,30 +10,30 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.judges import statistics as st
 from onnxperf.analyze.judges.comparison import (
+    Read,
+    Readings,
     alpha_of,
     baseline_of,
     compare,
-    estimate_against,
+    readings_of,
     settled,
-    verdict_of,
 )
-from onnxperf.analyze.judges.pairing import MEANS, estimate_of, paired, undisturbed
+from onnxperf.analyze.judges.pairing import reading_of
 from onnxperf.analyze.judges.reasons import MIN_LAUNCHES
 from onnxperf.analyze.judges.weighing import weighed
 from onnxperf.records.comparison import Comparison
 from onnxperf.records.gate import BASELINE, CONTROL, NEW, Gate, GateControl, GateLimit, GateOutcome, Measure
-from onnxperf.records.race import LARGE_CLAIM, SMALL_CLAIM, Case, Measurement, Subject
+from onnxperf.records.race import SMALL_CLAIM, Case, Measurement, Subject
 from onnxperf.records.sweep import time_of
 
 _SHARED = 1.2
-"""By how much the error of a long race is larger than its launches show: all of them are matched beside the quickest
-pieces of the whole race. A verdict has its minimum effect on top; at a limit nothing else makes up for it
-(`benchmarks/gate_rates.py`: 8 % of gates were wrong at the limit without it)."""
+"""By how much the error of a long race is larger than its launches show where quickest pieces decide: all launches are
+matched beside the quickest of the whole race. A verdict has its minimum effect on top; at a limit nothing else makes up
+for it (`benchmarks/gate_rates.py`: 8 % of gates were wrong at the limit without it)."""
 _INCLUDED = "the interval includes the limit: a longer `time` narrows it"
 _IN_RANGE = "the range of all processes includes the limit"
 _CONTRADICTED = (
-    "by its quickest calls it is on one side of the limit, by all calls on the other: a longer `time` shows whether "
-    "its calls vary"
+    "its quickest calls do not say the same as all of its calls: a longer `time` shows whether its calls vary"
 )
 _FEW = "too few rounds or launches to tell on which side of the limit it is: use a longer `time`"
 
@@ -72,10 +72,9 @@ class _Test(NamedTuple):
     p_value: float
     estimate: st.Estimate
     """Log-speedup beside the limit: above 0 keeps it."""
-    by_means: st.Estimate | None = None
-    """The same by means of launches, where quickest pieces decide."""
-    is_vetoed: bool = False
-    """Readings had different words for it: both have to be on one side of the limit."""
+    other: st.Estimate | None
+    """The same by the other reading."""
+    readings: Readings
 
 
 def standings(rivals: Sequence[Rival], max_slowdown: float, alpha_share: float = 1.0) -> list[Standing]:
@@ -133,32 +132,19 @@ def _rivals_of(subjects: Sequence[Subject], baseline: str | None, min_effect: fl
 def _test_at(rival: Rival, log_limit: float) -> _Test | None:
     """The test of one; None where nothing decides it, however clear."""
     subject, base, min_effect = rival
-    launches = paired(subject, base).evidence.launches
-    estimate = estimate_against(subject, base, min_effect) if subject.speedup_low and subject.speedup_high else None
-    if estimate is None:
+    readings = readings_of(subject, base, reading_of((subject, base)), min_effect)
+    read, other = readings.deciding, readings.other
+    if read is None or not read.rounds.evidence.carries_interval:
         return None
-    beyond = estimate._replace(value=estimate.value + log_limit, error=_SHARED * estimate.error)
-    if abs(beyond.value) < math.log1p(SMALL_CLAIM) and launches < MIN_LAUNCHES:
+    estimate = _beside(log_limit, read, 1.0 if readings.by_means else _SHARED)
+    if abs(estimate.value) < math.log1p(SMALL_CLAIM) and read.rounds.evidence.launches < MIN_LAUNCHES:
         return None
-    least = math.log1p(LARGE_CLAIM) if subject.unit == "round" else 0.0
-    return _Test(beyond.beyond(least), beyond, _by_means(rival, log_limit), _is_vetoed(rival, launches))
+    return _Test(estimate.beyond(read.least), estimate, other and _beside(log_limit, other), readings)
 
 
-def _by_means(rival: Rival, log_limit: float) -> st.Estimate | None:
-    rounds = None if rival.subject.varies else undisturbed(rival.subject, rival.base, MEANS)
-    if rounds is None or not rounds.evidence.carries_estimate:
-        return None
-    estimate = estimate_of(rounds, MEANS)
-    return estimate._replace(value=estimate.value + log_limit)
-
-
-def _is_vetoed(rival: Rival, launches: int) -> bool:
-    """Whether the interval has a word for it that was taken back."""
-    subject = rival.subject
-    if subject.verdict != "undecided" or subject.unit == "round":
-        return False
-    estimate, *bounds = (math.log(each or 1.0) for each in (subject.speedup, subject.speedup_low, subject.speedup_high))
-    return verdict_of(estimate, (bounds[0], bounds[1]), rival.min_effect, launches) != "undecided"
+def _beside(log_limit: float, read: Read, shared: float = 1.0) -> st.Estimate:
+    estimate = read.estimate
+    return estimate._replace(value=estimate.value + log_limit, error=shared * estimate.error)
 
 
 def _standing(subject: Subject, test: _Test | None, level: float, max_slowdown: float) -> Standing:
@@ -170,9 +156,9 @@ def _standing(subject: Subject, test: _Test | None, level: float, max_slowdown: 
     if test.p_value > level:
         few = _FEW if subject.unit == "round" else _INCLUDED
         return Standing("undecided", replace(found, reason=few))
-    outcome, of_means = _side(test.estimate, level), _side(test.by_means, level)
-    if of_means != outcome and (of_means != "undecided" or test.is_vetoed):
-        return Standing("undecided", replace(found, reason=(subject.reason if test.is_vetoed else "") or _CONTRADICTED))
+    outcome, other = _side(test.estimate, level), _side(test.other, level)
+    if test.readings.contradict(outcome, other):
+        return Standing("undecided", replace(found, reason=_CONTRADICTED))
     return Standing(outcome, found)
 
 

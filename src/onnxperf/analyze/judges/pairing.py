@@ -38,10 +38,11 @@ class Rounds(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How blocks are read: the time of each, and the log-ratio that all blocks of a unit give together."""
+    """How blocks are read: the time of each, the log-ratio that all blocks of a unit give together, and that of all."""
 
     time_of: Callable[[Block], float]
     by_unit: Callable[[Rounds], st.Floats]
+    over_units: Callable[[st.Floats], st.Estimate] = st.trimmed_mean
 
 
 def _matched(rounds: Rounds) -> st.Floats:
@@ -61,8 +62,8 @@ QUICKEST = Reading(lambda block: max(block.quickest_ns or 0.0, 1e-3), _matched)
 Other programs, and other guests of the host, only ever slow down: while they make blocks differ by 10 %, and rounds by
 as much, matched pieces of a launch differ by half a percent.
 """
-MEANS = Reading(lambda block: block.per_call_ns, _of_means)
-"""The mean of all calls of a unit: what a caller pays in the long run, disturbances included."""
+MEANS = Reading(lambda block: block.per_call_ns, _of_means, st.mean_of)
+"""The mean of all calls: what a caller pays in the long run, disturbances and the slowest launch included."""
 ALL_CALLS = Reading(lambda block: block.per_call_ns, lambda rounds: st.by_unit(np.median, rounds.values, rounds.units))
 """Whole blocks, paired by round, where no pieces were timed."""
 
@@ -154,7 +155,7 @@ def estimate_of(rounds: Rounds, reading: Reading) -> st.Estimate:
     if not rounds.evidence.carries_estimate:
         return st.trimmed_mean(rounds.values)
     of_units = reading.by_unit(rounds)
-    estimate = st.trimmed_mean(of_units)
+    estimate = reading.over_units(of_units)
     launch_of = np.array([rounds.launches[rounds.units == unit][0] for unit in range(len(of_units))])
     if rounds.evidence.unit == "launch" or rounds.evidence.launches < 2:
         return estimate
