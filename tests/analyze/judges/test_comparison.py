@@ -432,6 +432,23 @@ def test_equal_subjects_whose_calls_vary_alike_are_compared_by_their_quickest() 
     assert (judged(rival, base).varies, judged(rival, base).verdict) == (False, "equivalent")
 
 
+@pytest.mark.parametrize(
+    ("slow", "side", "verdict"),
+    [(0, "b", "equivalent"), (1, "b", "undecided"), (2, "b", "undecided"), (2, "a", "equivalent")],
+)
+def test_a_subject_with_slow_launches_is_not_equal_to_one_without(slow: int, side: str, verdict: Verdict) -> None:
+    """The trimmed mean leaves them out; those of the baseline flatter nobody."""
+    times = {
+        name: [each * (1.2 if name == side and number < 5 * slow else 1.0) for number, each in enumerate(noisy(1e4, 1))]
+        for name in "ab"
+    }
+    base, rival = (subject(name, times[name], launches=12) for name in "ab")
+    result = judged(rival, base)
+    assert (result.verdict, result.slow_launches) == (verdict, slow if side == "b" else 0)
+    if verdict == "undecided":
+        assert result.reason.startswith(f"it was slower by more than 8 % in {slow} of 12 launches")
+
+
 def test_few_calls_cannot_show_rare_slow_ones() -> None:
     times = noisy(5e7, 1, 75)
     base, rival = (with_quickest(subject(name, times, 25, calls=1), times) for name in "ab")

@@ -36,6 +36,7 @@ from onnxperf.records.race import (
     Measurement,
     Subject,
 )
+from onnxperf.wording.numbers import whole_percent
 
 R = TypeVar("R", bound=Struct)
 
@@ -141,7 +142,8 @@ def _judge(
             continue
         judged = _unless_contradicted(_concluded(read.deciding, level, min_effect), read, level, min_effect)
         slow_launches = _slow_launches(subject, base)
-        found[subject.name] = _Judgement(_with_blind_spot(judged, subject), read.by_means, slow_launches)
+        judged = _with_blind_spot(_unless_launches_differ(judged, slow_launches), subject)
+        found[subject.name] = _Judgement(judged, read.by_means, slow_launches)
     return found
 
 
@@ -232,6 +234,15 @@ def _biased(subject: Measurement, base: Measurement) -> Comparison:
     return Comparison(ratio=math.exp(float(np.median(whole.values))), verdict="undecided", reason=reason)
 
 
+def _unless_launches_differ(found: Comparison, slow_launches: int | None) -> Comparison:
+    """Not equal where a launch was slower as a whole: how often that happens, a few launches do not tell."""
+    if found.verdict != "equivalent" or not slow_launches:
+        return found
+    units = "launches" if found.unit == "launch" else "set-ups"
+    slow = f"it was slower by more than {whole_percent(_SLOW_LAUNCH)} in {slow_launches} of {found.units} {units}"
+    return replace(found, verdict="undecided", reason=f"{slow}: a longer `time` shows how often that happens")
+
+
 def _with_blind_spot(found: Comparison, subject: Measurement) -> Comparison:
     """Equal by single calls, of which there were few: what that cannot show."""
     calls = [block.calls for block in subject.blocks]
@@ -242,10 +253,11 @@ def _with_blind_spot(found: Comparison, subject: Measurement) -> Comparison:
 
 def _slow_launches(subject: Measurement, base: Measurement) -> int | None:
     """Launches in which the subject was slower as a whole than it usually is, beside the baseline."""
-    rounds = paired(subject, base, reading_of((subject, base)))
+    reading = reading_of((subject, base))
+    rounds = paired(subject, base, reading)
     if not rounds.evidence.carries_estimate:
         return None
-    shifts = st.by_unit(np.median, rounds.values, rounds.units)
+    shifts = reading.by_unit(rounds)
     return int((shifts < np.median(shifts) - math.log1p(_SLOW_LAUNCH)).sum())
 
 

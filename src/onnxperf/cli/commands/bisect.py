@@ -47,7 +47,7 @@ class BisectionFlags(ToleranceFlags):
     """How two candidates are compared."""
 
     time: float | None = None
-    """Seconds of each race; 9, or as many as 20 rounds need, unless given."""
+    """Seconds of each race; 9, or as many as five launches or 20 rounds need, unless given."""
     min_effect: str = "1%"
     """Smallest difference that matters, such as 0.5%."""
     timeout: float = STEP_TIMEOUT_S

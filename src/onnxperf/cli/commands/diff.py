@@ -41,7 +41,7 @@ class DiffFlags(Flags):
     no_race: Switch = False
     """Leave out the race without the profiler, which gives the verdict."""
     time: float | None = None
-    """Seconds of that race; 6, or as many as 20 rounds need, unless given."""
+    """Seconds of that race; 6, or as many as five launches or 20 rounds need, unless given."""
     min_effect: str = "1%"
     """Smallest difference that matters in that race, such as 0.5%."""
     timeout: float = LONG_TIMEOUT_S
