@@ -66,6 +66,24 @@ def test_the_yardstick_takes_away_what_changed_for_all(drift: float, speedup: fl
     assert any("state of the machine" in note for note in comparison.notes) == (drift != 1.0)
 
 
+@pytest.mark.parametrize("rounds", [6, 60])
+@pytest.mark.parametrize("baseline", ["ref.onnx", "old.onnx"])
+def test_times_beside_the_yardsticks_have_the_ratio_that_the_speedup_says(rounds: int, baseline: str) -> None:
+    first, second = (
+        run_of(
+            racer("ref.onnx", 10_000, seed, rounds),
+            racer("old.onnx", 12_000 * slower, seed + 1, rounds),
+            racer("other", 9_000, seed + 2, rounds),
+            baseline=chosen,
+        )
+        for seed, slower, chosen in ((1, 1.0, "ref.onnx"), (5, 1.1, baseline))
+    )
+    comparison = compared(first, second)
+    ref, old = row(comparison, "ref.onnx"), row(comparison, "old.onnx")
+    of_times = [(each.first_ns or 0) / (each.second_ns or 1) for each in (old, ref)]
+    assert old.speedup == pytest.approx(of_times[0] / of_times[1])
+
+
 def test_the_interval_is_wider_than_that_of_either_run() -> None:
     second = run_of(racer("ref.onnx", 10_000, 3), racer("old.onnx", 11_000, 4, model="old.onnx"))
     found = row(compared(FIRST, second), "old.onnx")
@@ -76,6 +94,23 @@ def test_the_interval_is_wider_than_that_of_either_run() -> None:
         assert other.speedup_low is not None
         assert other.speedup_high is not None
         assert found.speedup_high / found.speedup_low > other.speedup_high / other.speedup_low
+
+
+def test_calls_that_vary_in_a_run_flatter_nobody() -> None:
+    """In the second run its quickest calls are faster by a tenth, and the mean of all is what it was."""
+    racers = (racer("ref.onnx", 10_000, 3), racer("old.onnx", 12_000, 4))
+    first, second = (
+        run_of(*(with_pieces(each, part) for each, part in zip(racers, parts, strict=True)))
+        for parts in ((0.98, 0.98), (0.98, 0.88))
+    )
+    found = row(compared(first, second), "old.onnx")
+    assert (found.verdict, found.speedup) == ("equivalent", pytest.approx(1.0, rel=0.005))
+
+
+def with_pieces(racer: Subject, part: float) -> Subject:
+    """Its quickest pieces take so much of the usual time."""
+    blocks = tuple(replace(block, quickest_ns=part * block.per_call_ns) for block in racer.blocks)
+    return replace(racer, blocks=blocks)
 
 
 def test_equal_runs_are_seldom_called_different() -> None:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from onnxperf.analyze.answers.run_comparison import NOT_SHARED, comparison_answer, note_on_drift
 from onnxperf.analyze.judges import statistics as st
-from onnxperf.analyze.judges.comparison import alpha_of, verdict_of
+from onnxperf.analyze.judges.comparison import Readings, alpha_of, readings_of, verdict_of
 from onnxperf.analyze.judges.pairing import paired, reading_of
-from onnxperf.analyze.judges.reasons import MIN_LAUNCHES, weaker, what_is_missing
+from onnxperf.analyze.judges.reasons import MIN_LAUNCHES, Evidence, weaker, what_is_missing
 from onnxperf.analyze.judges.yardstick import LARGE_DRIFT, RunChange, change_of, has_yardsticks, weakness
 from onnxperf.records.base import Machine
 from onnxperf.records.race import ALPHA, YARDSTICK, Bench, Case, Subject
@@ -22,6 +19,8 @@ from onnxperf.wording.numbers import count, factor
 from onnxperf.wording.spans import in_one, kind_of
 
 _BY_YARDSTICK = "runs that were not measured in turn differ by as much: race both in one bench"
+
+_CONTRADICTED = "its quickest calls do not say the same as all of its calls: race both in one bench"
 
 
 class _Side(NamedTuple):
@@ -213,12 +212,12 @@ def _judged(pairs: Sequence[_Pair], measure: _Pair, case: Case, min_effect: floa
         for pair in pairs
         if pair is not measure and all(paired(s, m).values.size for s, m in _sides(pair, measure))
     ]
-    tests = [_difference(pair, measure) for pair in rivals]
+    changes = [_change(pair, measure, min_effect) for pair in rivals]
     alphas = [min(alpha_of(subject) for subject in pair) for pair in rivals]
-    levels = st.holm_levels([1.0 if test is None else test.p_value for test in tests], alphas)
+    levels = st.holm_levels([each.found.p_value if each.found else 1.0 for each in changes], alphas)
     known = {
-        pair.first.name: _judgement(pair, measure, test, level, min_effect, case)
-        for pair, test, level in zip(rivals, tests, levels, strict=True)
+        pair.first.name: _row(case, pair, yardstick=measure.first.name, **_judgement(change, level, min_effect))
+        for pair, change, level in zip(rivals, changes, levels, strict=True)
     }
     return [_row_of(pair, measure, known, case) for pair in pairs]
 
@@ -234,29 +233,55 @@ def _sides(pair: _Pair, measure: _Pair) -> tuple[tuple[Subject, Subject], tuple[
     return (pair.first, measure.first), (pair.second, measure.second)
 
 
-def _difference(pair: _Pair, measure: _Pair) -> st.Estimate | None:
-    """How much more the second run has gained over the yardstick than the first; None where either has few units."""
-    reading = reading_of((*pair, *measure))
-    first, second = (paired(*side, reading) for side in _sides(pair, measure))
-    if not (first.evidence.carries_estimate and second.evidence.carries_estimate):
-        return None
-    return st.trimmed_mean(reading.by_unit(second)).minus(st.trimmed_mean(reading.by_unit(first)))
+class _Change(NamedTuple):
+    """How much more the second run has gained over the yardstick than the first."""
+
+    speedup: float
+    """By the times that stand next to it."""
+    evidence: Evidence
+    readings: Sequence[Readings]
+    """Of both runs."""
+    found: st.Estimate | None = None
+    """The log of the speedup, by the readings that decide; None where either run has few units."""
+    other: st.Estimate | None = None
+    """The same by those that may contradict."""
 
 
-def _judgement(
-    pair: _Pair, measure: _Pair, test: st.Estimate | None, level: float, min_effect: float, case: Case
-) -> ComparedSubject:
-    first, second = (paired(*side) for side in _sides(pair, measure))
-    evidence = weaker(first.evidence, second.evidence)
-    row = partial(_row, case, pair, yardstick=measure.first.name)
-    if test is None:
-        speedup = math.exp(float(np.median(second.values) - np.median(first.values)))
-        return row(speedup=speedup, verdict="undecided", reason=what_is_missing(evidence, None, min_effect))
-    bounds = test.interval(level)
-    verdict = verdict_of(test.value, bounds, min_effect, evidence.launches)
-    reason = what_is_missing(evidence, bounds, min_effect) if verdict == "undecided" else ""
+def _change(pair: _Pair, measure: _Pair, min_effect: float) -> _Change:
+    sides = _sides(pair, measure)
+    readings = [readings_of(*side, reading_of((*pair, *measure)), min_effect) for side in sides]
+    evidence = weaker(*(paired(*side).evidence for side in sides))
+    first, second = ((subject.time_ns or 1.0) / (base.time_ns or 1.0) for subject, base in sides)
+    change = _Change(first / second, evidence, readings)
+    deciding = [each.deciding for each in readings if each.deciding and each.deciding.rounds.evidence.carries_estimate]
+    if len(deciding) < len(readings):
+        return change
+    others = [each.other or own for each, own in zip(readings, deciding, strict=True)]
+    found = deciding[1].estimate.minus(deciding[0].estimate)._replace(value=math.log(change.speedup))
+    return change._replace(found=found, other=others[1].estimate.minus(others[0].estimate))
+
+
+def _judgement(change: _Change, level: float, min_effect: float) -> dict[str, Any]:
+    if change.found is None or change.other is None:
+        reason = what_is_missing(change.evidence, None, min_effect)
+        return {"speedup": change.speedup, "verdict": "undecided", "reason": reason}
+    bounds, launches = change.found.interval(level), change.evidence.launches
+    verdict = verdict_of(change.found.value, bounds, min_effect, launches)
+    other = verdict_of(change.other.value, change.other.interval(level), min_effect, launches)
+    reason = what_is_missing(change.evidence, bounds, min_effect) if verdict == "undecided" else ""
+    if verdict != "undecided" and any(each.contradict(verdict, other) for each in change.readings):
+        verdict, reason = (
+            "undecided",
+            "its quickest calls do not say the same as all of its calls: race both in one bench",
+        )
     low, high = map(math.exp, bounds)
-    return row(speedup=math.exp(test.value), speedup_low=low, speedup_high=high, verdict=verdict, reason=reason)
+    return {
+        "speedup": change.speedup,
+        "speedup_low": low,
+        "speedup_high": high,
+        "verdict": verdict,
+        "reason": reason,
+    }
 
 
 def _row(case: Case, pair: _Pair, **fields: Any) -> ComparedSubject:
