@@ -116,6 +116,12 @@ def test_several_models_race_under_their_labels(linear_path: Path, linear_proto:
     assert len(result.cases[0].fingerprint) == 2
 
 
+def test_a_note_that_holds_for_all_models_is_said_once(linear_path: Path, linear_proto: onnx.ModelProto) -> None:
+    notes = bench({"old": linear_path, "new": linear_proto}).cases[0].notes
+    (told,) = [note for note in notes if "unset dimensions" in note]
+    assert told.startswith("unset dimensions default to 1: ")
+
+
 def test_a_dict_of_models_names_them(linear_path: Path, linear_bytes: bytes) -> None:
     assert names(bench({"old": linear_path, "new": linear_bytes})) == ["old", "new"]
     both = bench({"old": linear_path, "new": linear_bytes}, call="run,run-c")

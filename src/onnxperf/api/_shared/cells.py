@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -49,6 +50,7 @@ from onnxperf.model.inputs import Feeds
 from onnxperf.records.options import RaceOptions
 from onnxperf.records.race import Bench, Case
 from onnxperf.records.sweep import NodeStep
+from onnxperf.wording.names import with_reasons
 from onnxperf.wording.numbers import count, significant, time_text
 from onnxperf.zoo import PREFIX
 
@@ -350,8 +352,11 @@ def _types_cast(entry: Entry) -> dict[str, tuple[str, str]]:
 
 
 def _notes_on_entries(entries: Sequence[Entry]) -> list[str]:
-    several = len(entries) > 1
-    return [f"{e.model.label}: {note}" if several else note for e in entries for note in e.feeds.notes]
+    """Notes on inputs: what holds for all models is said once, the rest with their names."""
+    named = [(entry.model.label, note) for entry in entries for note in dict.fromkeys(entry.feeds.notes)]
+    times = Counter(note for _, note in named)
+    common = [note for note, number in times.items() if number == len(entries)]
+    return [*common, *with_reasons((label, note) for label, note in named if note not in common)]
 
 
 def _notes_on_settings(specs: Sequence[WorkerSpec]) -> list[str]:
