@@ -16,13 +16,15 @@ from onnxperf.render.race.tested import races_page, undecided_in
 
 # By its module, and not by the entry point, which an older installation does not have.
 PLUGIN = ("-p", "no:onnxperf", "-p", "onnxperf.pytest_plugin", "-p", "no:cacheprovider")
-# So many rounds, and not so many seconds, as a busy machine does little in a second.
+# So many rounds, and not so many seconds, as a busy machine does little in a second; one thread, as it decides nothing
+# about several.
 RACES = """
     from pathlib import Path
 
     import pytest
 
     NUMBERS = list(range(300))
+    PLAN = {"blocks": 12, "threads": 1}
 
     def quick():
         return sum(NUMBERS)
@@ -31,11 +33,11 @@ RACES = """
         return sum(NUMBERS * 50)
 
     def test_of_functions_of_this_file(onnxperf_race):
-        assert onnxperf_race(slow, quick, blocks=12)["new"].verdict == "faster"
+        assert onnxperf_race(slow, quick, **PLAN)["new"].verdict == "faster"
 
     def test_of_closures(onnxperf_race):
         many = 50
-        result = onnxperf_race({"once": lambda: sum(NUMBERS)}, {"often": lambda: sum(NUMBERS * many)}, blocks=12)
+        result = onnxperf_race({"once": lambda: sum(NUMBERS)}, {"often": lambda: sum(NUMBERS * many)}, **PLAN)
         assert result["often"].verdict == "slower"
         assert result.cases[0].baseline == "once"
 
