@@ -13,8 +13,8 @@ import pytest
 from onnx import parser
 
 import onnxperf
-from onnxperf.api._shared.sources import as_callable, call_styles, load_source, load_with_sample
-from onnxperf.api._shared.sweeps import sources_of
+from onnxperf.api._shared.cells import groups
+from onnxperf.api._shared.sources import as_callable, call_styles, load_source, load_with_sample, sources_of
 from onnxperf.errors import BadModel, BadOption, required
 from onnxperf.frameworks.base import FrameworkModel, find_framework
 
@@ -304,3 +304,14 @@ def test_sources_are_told_from_frameworks_by_their_spelling(tmp_path: Path) -> N
     ):
         with pytest.raises(BadOption, match=message):
             sources_of(texts, tmp_path)
+
+
+def test_a_source_of_a_race_may_be_named_by_a_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "doubling.py").write_text("def make():\n    return lambda x: x + x\n")
+    monkeypatch.chdir(tmp_path)
+    for against, name in (({"mine": "doubling.py:make"}, "mine"), ("doubling.py:make", "make")):
+        (group,) = groups("model.onnx", against)
+        assert list(group.sources) == [name]
+        assert group.sources[name](2) == 4
+    with pytest.raises(BadOption, match=r"no such file: 'missing\.py'"):
+        list(groups("model.onnx", {"mine": "missing.py:make"}))

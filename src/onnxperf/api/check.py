@@ -20,9 +20,8 @@ from onnxperf.api._shared.outputs import drawn_in, outputs_of, steady_outputs, t
 from onnxperf.api._shared.reading import outline_of
 from onnxperf.api._shared.requests import CheckKeywords, Settings, parse
 from onnxperf.api._shared.setups import setups_of
-from onnxperf.api._shared.sources import source_callables
+from onnxperf.api._shared.sources import source_callables, sources_of
 from onnxperf.api._shared.subjects import Entry, Sources, function_specs, model_specs, open_entries
-from onnxperf.api._shared.sweeps import sources_of
 from onnxperf.errors import BadInput, BadOption, FileNotWritten
 from onnxperf.frameworks.base import FrameworkModel
 from onnxperf.measure.messages import WorkerSpec
@@ -137,7 +136,7 @@ def _group(model: Sources, against: Any) -> Group:
         against = sources_of([against])
         if isinstance(against, dict):
             against = next(iter(against.values()))
-    if isinstance(against, list | tuple):
+    if isinstance(against, list | tuple | Mapping):
         return next(groups(model, against))
     return Group(model, {} if against is None else {"source": against}, {})
 

@@ -25,7 +25,7 @@ from onnxperf.api._shared.racing import judged_case, memory_for_workers, run_rac
 from onnxperf.api._shared.reload import explained
 from onnxperf.api._shared.requests import Against, ContestKeywords, Settings, names_in
 from onnxperf.api._shared.setups import setups_of
-from onnxperf.api._shared.sources import is_plain, load_source, source_callables
+from onnxperf.api._shared.sources import is_plain, load_source, named_sources, source_callables, sources_of
 from onnxperf.api._shared.subjects import (
     Entry,
     Sources,
@@ -224,8 +224,10 @@ class Group:
 
 def groups(model: Sources, against: Against) -> Iterator[Group]:
     """Models that race together with their sources; each framework of a zoo model has a model of its own."""
+    if isinstance(against, str):
+        against = sources_of([against])
     if against is None or isinstance(against, Mapping):
-        yield Group(model, against or {}, {})
+        yield Group(model, named_sources(against or {}), {})
         return
     names, only = names_in(against), _only(model)
     if not _is_of_zoo(only):

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
+from onnxperf.api._shared.requests import names_in
 from onnxperf.errors import BadOption
-from onnxperf.frameworks.base import FrameworkModel, SubjectOptions, framework_of, is_path
+from onnxperf.frameworks.base import FRAMEWORKS, FrameworkModel, SubjectOptions, framework_of, is_path
 from onnxperf.frameworks.export import framework_to_convert, path_problem
 from onnxperf.frameworks.logs import quiet_libraries
 from onnxperf.measure.worker.lines import NamedFunction
@@ -76,6 +77,11 @@ def load_source(text: str) -> object:
     return model
 
 
+def named_sources(sources: Mapping[str, object]) -> dict[str, object]:
+    """Sources by name; those that are named by a text, as FILE.py:function, are loaded."""
+    return {name: load_source(each) if isinstance(each, str) else each for name, each in sources.items()}
+
+
 def check_source(text: str) -> str:
     """The text, if what it names is there; nothing of it is imported, read or run."""
     if _is_place(text):
@@ -118,3 +124,37 @@ def _is_model(found: object) -> bool:
     """Whether this is a model, or a model with its sample, and need not be called to become one."""
     model = found[0] if isinstance(found, tuple) and len(found) == 2 else found
     return isinstance(model, FrameworkModel) or framework_of(model) is not None
+
+
+def sources_of(
+    texts: Sequence[str], folder: Path = Path(), load: Callable[[str], object] = load_source
+) -> dict[str, Any] | list[str] | None:
+    """Sources by name from [NAME=]SOURCE, as `load` takes it, or the names of frameworks."""
+    named = [text for text in texts if not set(names_in(text)) <= set(FRAMEWORKS) and _names_source(text, folder)]
+    if not named:
+        return [name for text in texts for name in names_in(text)] or None
+    if len(named) < len(texts):
+        raise BadOption("`against`: give either sources or frameworks of a zoo model, not both")
+    found: dict[str, Any] = {}
+    for text in named:
+        name, equals, place = text.partition("=")
+        spelled = place if equals else text
+        file, colon, function = spelled.rpartition(":")
+        located = spelled if colon and not file.endswith(".py") else str(folder / spelled)
+        row = name if equals else function if colon else Path(spelled).stem
+        if row in found:
+            raise BadOption(f"two sources are named {row!r}; give one another name: NAME={spelled}", option="against")
+        found[row] = load(located)
+    return found
+
+
+def _names_source(text: str, folder: Path) -> bool:
+    """Whether this is a function, a file or a folder, and not a misspelt framework."""
+    place = text.rpartition("=")[2]
+    return (
+        ":" in place
+        or "=" in text
+        or bool(Path(place).suffix)
+        or len(Path(place).parts) > 1
+        or (folder / place).is_dir()
+    )
