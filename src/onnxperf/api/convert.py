@@ -76,6 +76,8 @@ def convert(
         tables=framework.tables(model, feeds),
     )
     findings = examine(job)
+    arrays = {source: feeds[name] for source, name in draft.links.items()} or feeds
+    on_calls = framework.note_on_calls(model, arrays) if check else ""
     versions = versions_of(framework)
     interface.stamp(draft.proto, _origin(framework.name, model, versions))
     record = Conversion(
@@ -86,7 +88,7 @@ def convert(
         rows=sum(findings.rows[:1]),
         made_rows=sum(findings.rows[1:]),
         checks=tuple(findings.checks),
-        notes=(*draft.notes, *made, *findings.notes),
+        notes=(*draft.notes, *made, *filter(None, [on_calls]), *findings.notes),
         **_described(draft.proto, label),
     )
     return ConvertResult(record, draft.proto)

@@ -8,10 +8,12 @@ from typing import Any, Unpack
 
 from onnxperf.api._shared.requests import names_in
 from onnxperf.errors import BadOption
-from onnxperf.frameworks.base import FRAMEWORKS, FrameworkModel, SubjectOptions, framework_of, is_path
+from onnxperf.frameworks.base import FRAMEWORKS, FrameworkModel, SubjectOptions, framework_of, is_instance, is_path
 from onnxperf.frameworks.export import framework_to_convert, path_problem
 from onnxperf.frameworks.logs import quiet_libraries
+from onnxperf.frameworks.sklearn import EstimatorCall
 from onnxperf.measure.worker.lines import NamedFunction
+from onnxperf.runtimes.base import Array
 from onnxperf.wording.names import one_line
 
 
@@ -33,13 +35,16 @@ def as_callable(source: object, **options: Unpack[SubjectOptions]) -> Callable[.
         raise BadOption(path_problem(source), option="against")
     if not callable(source):
         raise BadOption(option="against", expected=f"an estimator, a model or a function, not {kind}")
+    owner = getattr(source, "__self__", None)
+    if is_instance(owner, "sklearn.base", "BaseEstimator"):  # its predict, or another of its methods
+        return EstimatorCall(source, owner, options.get("input_names", ()))
     return source
 
 
 def source_callables(
-    sources: Mapping[str, object], input_names: Sequence[str] = (), device: str = "cpu"
+    sources: Mapping[str, object], arrays: Mapping[str, Array], device: str = "cpu"
 ) -> dict[str, Callable[..., Any]]:
-    """Several sources at once, by the names of the subjects that they will be.
+    """Several sources of a model with these inputs, by the names of the subjects that they will be.
 
     A Keras model is a subject for each of its ways to be called.
     """
@@ -48,8 +53,15 @@ def source_callables(
         styles = call_styles(source)
         for style in styles:
             row = name if len(styles) == 1 else f"{name} {style}"
-            found[row] = as_callable(source, call=style, input_names=input_names, device=device)
+            call = as_callable(source, call=style, input_names=list(arrays), device=device)
+            found[row] = call.tried_on(arrays.values()) if isinstance(call, EstimatorCall) else call
     return found
+
+
+def notes_on_calls(callables: Mapping[str, Callable[..., Any]]) -> list[str]:
+    """Which sources are called with other inputs than the model."""
+    calls = [(name, each.note) for name, each in callables.items() if isinstance(each, EstimatorCall)]
+    return [f"{name}: {note}" for name, note in calls if note]
 
 
 def call_styles(source: object) -> tuple[str, ...]:
