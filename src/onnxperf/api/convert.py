@@ -197,7 +197,10 @@ class _Dynamic:
             if (value, axis) not in free:
                 place = f"{value}.{axis}={name}"
                 raise BadOption("the source fixes the size of this axis", option="dynamic", value=place)
-        return {place: asked.get(place) or _default_name(place, feeds) for place in free}
+        return {
+            place: asked.get(place) or interface.own_name(symbol) or _default_name(place, feeds)
+            for place, symbol in free.items()
+        }
 
     def _resolved(self, known: Mapping[str, str], ranks: Mapping[str, int]) -> Axes:
         found: Axes = {}

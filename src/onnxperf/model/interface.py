@@ -15,6 +15,8 @@ Axis = tuple[str, int]
 """Name of an input or output, and a number of an axis."""
 
 _SYMBOL = re.compile(r"[^\W\d]\w*")
+_MADE_UP = re.compile(r"[su]\d+|unk__\d+|_?dim_?\d+")
+"""Symbols of torch and of tf2onnx for sizes without a name."""
 # torch writes the lines of the source that made a node, with the folders they lie in.
 _PRIVATE_KEYS = frozenset({"pkg.torch.onnx.stack_trace"})
 
@@ -119,6 +121,11 @@ def free_axes(values: Iterable[onnx.ValueInfoProto]) -> dict[Axis, str]:
         for axis, dim in enumerate(value.type.tensor_type.shape.dim)
         if not dim.HasField("dim_value") or dim.dim_value < 0
     }
+
+
+def own_name(symbol: str) -> str:
+    """The symbol of an axis, if the author of the source chose it; empty for those that converters make up."""
+    return symbol if symbol.isidentifier() and not _MADE_UP.fullmatch(symbol) else ""
 
 
 def name_input_axes(proto: onnx.ModelProto, names: Mapping[Axis, str], sizes: Mapping[str, Sequence[int]]) -> None:
