@@ -1,7 +1,7 @@
 """Which way of calling onnxruntime is fastest for a small model, against scikit-learn and runtimes in Python?
 
 Trains a linear regression, converts it to three ONNX operators, and races every call style on 1000 rows. Prints the
-table, in seconds for blocks of 250 calls as notebooks usually show it, and draws the chart.
+table, in seconds per call over 250 blocks of 250 calls, and draws the chart.
 
 usage: python examples/call_styles.py [folder for call_styles.png]
 """

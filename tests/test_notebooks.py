@@ -146,6 +146,10 @@ def test_a_model_races_against_the_lines_of_a_cell(run: Run) -> None:
     assert "batch=2" in shown.plain
     assert all(name in shown.html for name in ("ort", "numpy", "(X @ W / 40)[:, ::1]"))
     assert all(text not in shown.plain for text in ("failed", "differs", "something else"))
+    run("import onnxperf\nrunner = onnxperf.load(model, runtime='numpy')")
+    shown = run("%%onnxbench model --feeds feeds --time 0.2\nnumpy = runner.run(feeds)\nbound = runner.bind(feeds)()")
+    assert not shown.errors
+    assert "failed" not in shown.plain
 
 
 def test_a_table_is_shown_once(run: Run) -> None:

@@ -12,7 +12,7 @@ import onnx
 import pytest
 
 import onnxperf
-from onnxperf.api._shared.sweeps import sources_of
+from onnxperf.api._shared.sources import sources_of
 from onnxperf.errors import BadOption
 
 SHORT: dict[str, Any] = {"time": 0.1, "blocks": 2, "calls": 1, "threads": 1}

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
+import onnx.parser
 import pytest
 
 import onnxperf
@@ -67,6 +67,24 @@ def test_a_wrong_option_lists_the_valid_ones(linear_bytes: bytes, keywords: dict
 def test_a_missing_input_is_named(linear_bytes: bytes) -> None:
     with pytest.raises(BadFeed, match="missing input X"):
         onnxperf.load(linear_bytes, threads=1).run({})
+
+
+SEQUENCE = """
+<ir_version: 8, opset_import: ["" : 17]>
+joined (seq(float[n]) parts) => (float[m] whole) { whole = ConcatFromSequence <axis = 0> (parts) }
+"""
+
+
+def test_a_list_for_a_sequence_runs_and_is_recorded_here_and_others_name_that(tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(SEQUENCE)
+    parts = [np.ones(2, np.float32), np.zeros(3, np.float32)]
+    for runtime in ("ort", "numpy"):
+        assert onnxperf.load(model, runtime=runtime).run({"parts": parts})["whole"].tolist() == [1, 1, 0, 0, 0]
+    recording = onnxperf.load(model, profile=True)
+    recording.run({"parts": parts})
+    assert "ConcatFromSequence" in str(recording.profile())
+    with pytest.raises(BadFeed, match=r"'parts' is not a tensor but of kind sequence; .*onnxperf\.load\(model\)\.run"):
+        onnxperf.profile(model, {"parts": parts})
 
 
 @pytest.mark.parametrize("runtime", runtimes())

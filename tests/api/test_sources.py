@@ -13,8 +13,16 @@ import pytest
 from onnx import parser
 
 import onnxperf
-from onnxperf.api._shared.sources import as_callable, call_styles, load_source, load_with_sample
-from onnxperf.api._shared.sweeps import sources_of
+from onnxperf.api._shared.cells import groups
+from onnxperf.api._shared.sources import (
+    as_callable,
+    call_styles,
+    load_source,
+    load_with_sample,
+    notes_on_calls,
+    source_callables,
+    sources_of,
+)
 from onnxperf.errors import BadModel, BadOption, required
 from onnxperf.frameworks.base import FrameworkModel, find_framework
 
@@ -304,3 +312,63 @@ def test_sources_are_told_from_frameworks_by_their_spelling(tmp_path: Path) -> N
     ):
         with pytest.raises(BadOption, match=message):
             sources_of(texts, tmp_path)
+
+
+def test_a_source_of_a_race_may_be_named_by_a_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "doubling.py").write_text("def make():\n    return lambda x: x + x\n")
+    monkeypatch.chdir(tmp_path)
+    for against, name in (({"mine": "doubling.py:make"}, "mine"), ("doubling.py:make", "make")):
+        (group,) = groups("model.onnx", against)
+        assert list(group.sources) == [name]
+        assert group.sources[name](2) == 4
+    with pytest.raises(BadOption, match=r"no such file: 'missing\.py'"):
+        list(groups("model.onnx", {"mine": "missing.py:make"}))
+
+
+def test_an_estimator_that_refuses_float32_is_called_with_float64_and_a_note_says_so() -> None:
+    from sklearn.cluster import KMeans
+
+    features = np.random.default_rng(0).random((40, 3))
+    kmeans = KMeans(3, n_init=1, random_state=0).fit(features)
+    note = "KMeans refuses float32, so it is called with float64, the type it was fitted on"
+    converted = onnxperf.convert(kmeans, features[:5])
+    assert converted.ok
+    assert note in converted.record.notes
+    arrays = {"X": features.astype(np.float32)}
+    for source in (kmeans, kmeans.predict):
+        calls = source_callables({"skl": source}, arrays)
+        assert notes_on_calls(calls) == [f"skl: {note}"]
+        assert calls["skl"](*arrays.values()).tolist() == kmeans.predict(features).tolist()
+    checked = onnxperf.check(converted.proto, runtime="ort", against=kmeans, feeds=arrays)
+    assert checked
+    assert f"source: {note}" in checked.record.notes
+    assert notes_on_calls(source_callables({"skl": kmeans}, {"X": features})) == []
+
+
+def test_columns_of_text_and_numbers_become_the_table_that_a_pipeline_was_fitted_on() -> None:
+    from pandas import DataFrame
+    from sklearn.compose import ColumnTransformer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    random = np.random.default_rng(0)
+    columns = {"city": random.choice(["Bern", "Oslo"], 60), "age": random.random(60), "income": random.random(60)}
+    frame = DataFrame(columns)
+    parts = [("text", OneHotEncoder(), ["city"]), ("numbers", StandardScaler(), ["income", "age"])]
+    pipeline = make_pipeline(ColumnTransformer(parts), LogisticRegression()).fit(frame, frame.age > frame.income)
+    converted = onnxperf.convert(pipeline, frame[:9], options={"zipmap": False})
+    assert converted.ok
+    feeds = {
+        name: frame[[name]].to_numpy(object if name == "city" else np.float32) for name in ("age", "city", "income")
+    }
+    assert onnxperf.check(converted.proto, runtime="ort", against=pipeline, feeds=feeds)
+    race = onnxperf.bench(
+        converted.proto, against={"skl": pipeline, "labels": pipeline.predict}, feeds=feeds, blocks=2, calls=1
+    )
+    assert [each.status for each in race.subjects] == ["ok"] * 3
+    need = onnxperf.memory(converted.proto, against={"skl": pipeline}, feeds=feeds, repeat=10, skip_arena=True)
+    assert [each.status for each in need.record.cases[0].subjects] == ["ok"] * 2
+    renamed = dict(zip("abc", (feeds["city"], feeds["age"], feeds["income"]), strict=True))
+    by_order = source_callables({"skl": pipeline.predict}, renamed)["skl"]
+    assert by_order(*renamed.values()).tolist() == pipeline.predict(frame).tolist()

@@ -6,9 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
 import pytest
+from onnxruntime import InferenceSession
+from skl2onnx import to_onnx
+from sklearn.cluster import KMeans
 
+import onnxperf
 from onnxperf.api import stack as module
 from onnxperf.api.stack import stack
 from onnxperf.errors import BadModel, BadOption, MissingExtra, SubjectError, WorkerLost
@@ -138,6 +143,24 @@ def test_a_model_in_memory_is_watched_as_a_file_is(linear_proto: onnx.ModelProto
 def test_a_function_has_no_options_of_a_model(keywords: dict[str, Any], option: str) -> None:
     with pytest.raises(BadOption, match=f"^{option}: a function is called without arguments; leave it out$"):
         stack(busy, **keywords)
+
+
+@pytest.mark.usefixtures("without_py_spy")
+@pytest.mark.parametrize("runtime", ["numpy", "ort"])
+def test_a_runner_in_a_function_is_watched(runtime: str) -> None:
+    features = np.random.default_rng(0).random((50, 4), np.float32)
+    kmeans = KMeans(3, n_init=1, random_state=0).fit(features)  # its numpy kernels hold caches
+    runner = onnxperf.load(to_onnx(kmeans, features[:1]), runtime=runtime)
+    assert "run" in stack(lambda: runner.run({"X": features}), calls=50).to_df()["function"].tolist()
+
+
+def test_what_cannot_be_sent_names_what_can(linear_bytes: bytes) -> None:
+    session = InferenceSession(linear_bytes)
+    recording = onnxperf.load(linear_bytes, profile=True)
+    with pytest.raises(BadOption, match=r"InferenceSession.*; call a runner of onnxperf\.load\(model\), or create"):
+        stack(lambda: session.run(None, {}))
+    with pytest.raises(BadOption, match="records in this process only; load the model without `profile`"):
+        stack(lambda: recording.run({}))
 
 
 def test_allocations_need_memray(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,8 @@ from onnxperf.api._keeping.run_writer import RunWriter, WaitsAs
 from onnxperf.api._shared.cells import Cell, run_cells
 from onnxperf.api._shared.plans import SweepPlan, check_models, plan_cells
 from onnxperf.api._shared.requests import BenchKeywords, CaseKeywords, PlaceKeywords, parse
-from onnxperf.api._shared.sweeps import Keeping, estimate_s, run_sweep, sources_of
+from onnxperf.api._shared.sources import sources_of
+from onnxperf.api._shared.sweeps import Keeping, estimate_s, run_sweep
 from onnxperf.cli.commands.bench import bench
 from onnxperf.cli.options import Flags, keywords_of
 from onnxperf.errors import BadInput, BadOption

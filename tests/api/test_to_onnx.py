@@ -358,6 +358,28 @@ def test_a_torch_module_keeps_its_names_and_its_mode(torch: Any) -> None:
 
 
 @pytest.mark.slow
+def test_an_axis_that_only_the_export_fixed_is_named(torch: Any) -> None:
+    class Positions(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, x: Any) -> Any:
+            return {"logits": x + torch.tensor(list(range(x.shape[1])), dtype=torch.float32)}
+
+    with pytest.raises(BadOption, match=r"^`dynamic=x\.1=seq`: the export fixed this axis at 6, the size"):
+        convert(Positions(), torch.ones(2, 6), dynamic={"x.0": "batch", "x.1": "seq"})
+    assert convert(Positions(), torch.ones(2, 6), dynamic={"x.0": "batch"})
+
+
+@pytest.mark.slow
+def test_dimensions_that_a_program_names_keep_their_names(torch: Any) -> None:
+    rows, words = torch.export.Dim("rows"), torch.export.Dim("words")
+    module = torch.nn.Sequential(torch.nn.ReLU())
+    program = torch.export.export(module, (torch.ones(3, 5),), dynamic_shapes={"input": {0: rows, 1: words}})
+    assert shapes(convert(program).record.inputs) == {"input": ("rows", "words")}
+    given = convert(program, dynamic={"input.1": "seq"})
+    assert shapes(given.record.inputs) == {"input": ("rows", "seq")}
+    assert list(shapes(given.record.outputs).values()) == [("rows", "seq")]
+
+
+@pytest.mark.slow
 def test_a_module_that_knows_only_one_size_is_fixed_to_it(torch: Any) -> None:
     class Fixed(torch.nn.Module):  # type: ignore[misc]
         def forward(self, x: Any) -> Any:

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from onnxperf.errors import BadInput, BadOption
-from onnxperf.records.race import SUBJECT_COLUMNS, Bench, Block
+from onnxperf.records.race import SUBJECT_COLUMNS, Bench, Block, Subject
 from onnxperf.render.kit.documents import from_json
 from onnxperf.results.bench import BenchResult
 from tests.render import examples
@@ -35,11 +35,11 @@ def test_the_table_begins_with_the_columns_of_the_document(result: BenchResult) 
     assert list(result.to_df().columns) == [*CLASSIC, *own]
 
 
-def test_times_are_seconds_for_number_calls(result: BenchResult) -> None:
+def test_times_are_seconds_per_call(result: BenchResult) -> None:
     row = result.to_df().set_index("name").loc["run"]
     assert row["number"] == 100
     assert row["repeat"] == 4
-    assert row["average"] == pytest.approx(8430 * 100 / 1e9)
+    assert row["average"] == pytest.approx(8430 / 1e9)
     assert (row["deviation"], row["min_exec"], row["max_exec"]) == (0, row["average"], row["average"])  # equal blocks
     assert row["ttime"] == pytest.approx(4 * 8430 * 100 / 1e9)
     assert row["context_size"] == 40_000
@@ -47,21 +47,25 @@ def test_times_are_seconds_for_number_calls(result: BenchResult) -> None:
 
 
 @pytest.mark.parametrize("calls", [(100, 100, 100), (100, 50, 200)])
-def test_the_average_times_repeat_is_the_total_time_and_lies_between_min_and_max(calls: tuple[int, ...]) -> None:
+def test_the_average_times_all_calls_is_the_total_time_and_lies_between_min_and_max(calls: tuple[int, ...]) -> None:
     blocks = tuple(
         Block(round=n, position=0, launch=0, calls=each, start_ns=n, duration_ns=each * (1000 + n))
         for n, each in enumerate(calls)
     )
     row = BenchResult(examples.bench(examples.case(replace(examples.subject("run"), blocks=blocks)))).to_df().iloc[0]
-    assert row["average"] * row["repeat"] == pytest.approx(row["ttime"], rel=1e-12)
+    assert row["average"] * sum(calls) == pytest.approx(row["ttime"], rel=1e-12)
     assert row["min_exec"] <= row["average"] <= row["max_exec"]
 
 
-def test_per_call_divides_by_number(result: BenchResult) -> None:
-    blocks, calls = result.to_df(), result.to_df(per_call=True)
-    for column in ["average", "deviation", "min_exec", "max_exec"]:
-        assert calls[column].iloc[0] * 100 == pytest.approx(blocks[column].iloc[0])
-    assert calls["ttime"].iloc[0] == blocks["ttime"].iloc[0]
+def test_the_faster_of_two_has_the_smaller_average_whatever_the_length_of_its_blocks() -> None:
+    def subject(name: str, call_ns: int, calls: int) -> Subject:
+        block = Block(round=0, position=0, launch=0, calls=calls, start_ns=0, duration_ns=calls * call_ns)
+        return replace(examples.subject(name), blocks=(block,) * 3)
+
+    fast, slow = subject("fast", 13_000, 740), subject("slow", 75_000, 133)
+    table = BenchResult(examples.bench(examples.case(fast, slow))).to_df().set_index("name")
+    for column in ["average", "min_exec", "max_exec"]:
+        assert table[column].to_dict() == pytest.approx({"fast": 13e-6, "slow": 75e-6})
 
 
 def test_a_failed_subject_is_a_row_of_nan_with_its_reason(result: BenchResult) -> None:
@@ -78,7 +82,7 @@ def test_several_cases_say_which_row_belongs_where(two_cases: BenchResult) -> No
 
 
 def test_raw_blocks_are_one_row_each(result: BenchResult) -> None:
-    df = result.blocks_df()
+    df = result.to_df("blocks")
     fields = ["round", "position", "launch", "set_up", "calls", "start_ns", "duration_ns", "quickest_ns"]
     fields += ["cpu_ns", "span_ns", "free_pieces"]
     assert list(df.columns) == ["case", "name", *fields]
@@ -88,7 +92,7 @@ def test_raw_blocks_are_one_row_each(result: BenchResult) -> None:
 def test_a_result_without_subjects_still_makes_tables() -> None:
     empty = BenchResult(examples.bench(examples.case(examples.failed())))
     assert len(empty.to_df()) == 1
-    assert empty.blocks_df().empty
+    assert empty.to_df("blocks").empty
     assert not empty.ok
 
 

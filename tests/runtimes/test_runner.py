@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
+import cloudpickle
 import numpy as np
 import onnx.parser
 import pytest
@@ -12,7 +14,7 @@ import onnxperf
 from onnxperf.errors import BadFeed, BadModel, BadOption
 from onnxperf.model.load import open_model
 from onnxperf.records.options import SessionOptions
-from onnxperf.runtimes.base import Runner, cast_feeds
+from onnxperf.runtimes.base import Runner, cast_feeds, owned
 from onnxperf.runtimes.find import find_runtime, runtimes
 
 STYLES = [(runtime, call) for runtime in runtimes() for call in find_runtime(runtime).call_names]
@@ -88,6 +90,45 @@ def test_the_reference_refuses_what_it_does_not_know_in_one_line() -> None:
     with pytest.raises(BadModel, match=r"onnx\.reference cannot load the model: .*'Foo'") as refused:
         find_runtime("reference").open_session(data, SessionOptions())
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("runtime", "call"), STYLES)
+def test_a_runner_and_its_bound_call_open_their_session_again_in_another_process(
+    linear_bytes: bytes, runtime: str, call: str
+) -> None:
+    features = np.arange(20, dtype=np.float32).reshape(2, 10)
+
+    def sent() -> tuple[bytes, object]:  # the private file of the model goes with the runner
+        runner = onnxperf.load(linear_bytes, runtime=runtime, call=call, threads=1)
+        packed = cloudpickle.dumps((lambda: runner.run(features), runner.bind(features)))
+        return packed, runner.run({"X": features})["Y"]
+
+    packed, expected = sent()
+    run, again = pickle.loads(packed)
+    np.testing.assert_array_equal(run()["Y"], expected)
+    np.testing.assert_array_equal(np.asarray(owned(again()[0])), expected)
+
+
+def test_a_runner_of_a_file_sends_its_path_and_options(linear_path: Path) -> None:
+    runner = onnxperf.load(linear_path, threads=2, opt_level="basic")
+    sent = pickle.dumps(runner)
+    assert linear_path.read_bytes() not in sent
+    twice = pickle.loads(pickle.dumps(pickle.loads(sent)))
+    conditions = twice.session.conditions
+    assert (conditions["threads"], conditions["opt_level"]) == (2, "basic")
+    assert twice.model.fingerprint == runner.model.fingerprint
+
+
+def test_an_only_input_may_come_without_its_name(linear_bytes: bytes, two: bytes) -> None:
+    runner = onnxperf.load(linear_bytes, threads=1)
+    features = np.ones((2, 10), np.float32)
+    expected = runner.run({"X": features})["Y"]
+    np.testing.assert_array_equal(runner.run(features)["Y"], expected)
+    np.testing.assert_array_equal(runner.run(features.tolist())["Y"], expected)
+    np.testing.assert_array_equal(runner.bind(features)()[0], expected)
+    assert "X" in runner.run(features, intermediate=True)
+    with pytest.raises(BadFeed, match=r"^expected a dict of arrays by input name, got ndarray; the inputs are: A, B$"):
+        onnxperf.load(two, threads=1).run(features)
 
 
 def test_a_runner_shows_its_signature(two: bytes) -> None:

@@ -20,9 +20,8 @@ from onnxperf.api._shared.outputs import drawn_in, outputs_of, steady_outputs, t
 from onnxperf.api._shared.reading import outline_of
 from onnxperf.api._shared.requests import CheckKeywords, Settings, parse
 from onnxperf.api._shared.setups import setups_of
-from onnxperf.api._shared.sources import source_callables
+from onnxperf.api._shared.sources import notes_on_calls, source_callables, sources_of
 from onnxperf.api._shared.subjects import Entry, Sources, function_specs, model_specs, open_entries
-from onnxperf.api._shared.sweeps import sources_of
 from onnxperf.errors import BadInput, BadOption, FileNotWritten
 from onnxperf.frameworks.base import FrameworkModel
 from onnxperf.measure.messages import WorkerSpec
@@ -66,7 +65,7 @@ def check(
         atol=settings.tolerances.atol,
         outputs=(),
         undecided=_random(sides),
-        notes=sides.entries[0].feeds.notes,
+        notes=(*sides.entries[0].feeds.notes, *sides.notes),
     )
     if record.undecided:
         return CheckResult(record)
@@ -93,6 +92,7 @@ class _Sides:
     """The second side is the source of the model."""
     make_again: Callable[[], WorkerSpec] | None = None
     """Makes the source once more, where it was named by a text."""
+    notes: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -120,15 +120,15 @@ def _sides(
     if not group.sources:
         return _Sides(entries, specs)
 
-    def made(sources: Mapping[str, Any]) -> tuple[WorkerSpec, bool]:
-        name, call = next(iter(source_callables(sources, list(entries[0].feeds.arrays)).items()))
-        spec = function_specs({name: call}, entries[0].feeds, settings.session.threads)[0]
-        return spec, isinstance(call, FrameworkModel)
+    def made(sources: Mapping[str, Any]) -> tuple[WorkerSpec, dict[str, Callable[..., Any]]]:
+        calls = dict(list(source_callables(sources, entries[0].feeds.arrays).items())[:1])
+        return function_specs(calls, entries[0].feeds, settings.session.threads)[0], calls
 
-    spec, of_framework = made(group.sources)
-    form: Form = "precision" if of_framework else "table"
+    spec, calls = made(group.sources)
+    form: Form = "precision" if any(isinstance(each, FrameworkModel) for each in calls.values()) else "table"
     again = (lambda: made(_group(model, against).sources)[0]) if isinstance(against, str) else None
-    return _Sides(entries, [*specs, spec], form, source=True, make_again=again)
+    notes = tuple(notes_on_calls(calls))
+    return _Sides(entries, [*specs, spec], form, source=True, make_again=again, notes=notes)
 
 
 def _group(model: Sources, against: Any) -> Group:
@@ -137,7 +137,7 @@ def _group(model: Sources, against: Any) -> Group:
         against = sources_of([against])
         if isinstance(against, dict):
             against = next(iter(against.values()))
-    if isinstance(against, list | tuple):
+    if isinstance(against, list | tuple | Mapping):
         return next(groups(model, against))
     return Group(model, {} if against is None else {"source": against}, {})
 

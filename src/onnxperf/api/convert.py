@@ -76,6 +76,8 @@ def convert(
         tables=framework.tables(model, feeds),
     )
     findings = examine(job)
+    arrays = {source: feeds[name] for source, name in draft.links.items()} or feeds
+    on_calls = framework.note_on_calls(model, arrays) if check else ""
     versions = versions_of(framework)
     interface.stamp(draft.proto, _origin(framework.name, model, versions))
     record = Conversion(
@@ -86,7 +88,7 @@ def convert(
         rows=sum(findings.rows[:1]),
         made_rows=sum(findings.rows[1:]),
         checks=tuple(findings.checks),
-        notes=(*draft.notes, *made, *findings.notes),
+        notes=(*draft.notes, *made, *filter(None, [on_calls]), *findings.notes),
         **_described(draft.proto, label),
     )
     return ConvertResult(record, draft.proto)
@@ -195,7 +197,10 @@ class _Dynamic:
             if (value, axis) not in free:
                 place = f"{value}.{axis}={name}"
                 raise BadOption("the source fixes the size of this axis", option="dynamic", value=place)
-        return {place: asked.get(place) or _default_name(place, feeds) for place in free}
+        return {
+            place: asked.get(place) or interface.own_name(symbol) or _default_name(place, feeds)
+            for place, symbol in free.items()
+        }
 
     def _resolved(self, known: Mapping[str, str], ranks: Mapping[str, int]) -> Axes:
         found: Axes = {}

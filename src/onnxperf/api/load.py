@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack, overload
+from typing import Any, Literal, NoReturn, TypedDict, Unpack, overload
 
 from msgspec.structs import replace
 
@@ -18,7 +18,7 @@ from onnxperf.model.load import open_model
 from onnxperf.model.opened import Model, OwnFolder
 from onnxperf.records.options import OptLevel, Recording, SessionOptions
 from onnxperf.results.profile import ProfileResult
-from onnxperf.runtimes.base import Call, Runner, RuntimeDescription
+from onnxperf.runtimes.base import Call, Inputs, Runner, RuntimeDescription
 from onnxperf.runtimes.find import find_runtime
 
 
@@ -44,19 +44,22 @@ class ProfilingRunner(Runner):
         recording = Recording(trace_prefix=str(folder / "trace"), executed_path=str(self._executed))
         own = replace(options, options={**self._named.options, **options.options})
         session = runtime.open_session(self._named.path, own, recording)
-        self._options = options
         self._ran = self._ended = False
         self._result: ProfileResult | None = None
-        super().__init__(session, model, runtime.name, call)
+        super().__init__(session, model, runtime.name, call, options)
 
-    def run(self, feeds: Mapping[str, Any], intermediate: bool = False) -> dict[str, Any]:
+    def __reduce__(self) -> NoReturn:
+        """Refuse: what runs in another process would not be in this recording."""
+        raise BadInput("a runner with `profile` records in this process only; load the model without `profile`")
+
+    def run(self, feeds: Inputs, intermediate: bool = False) -> dict[str, Any]:
         """Predict once, recorded; refused after `profile`."""
         self._refuse_if_ended()
         outputs = super().run(feeds, intermediate)
         self._ran = self._ran or not intermediate
         return outputs
 
-    def bind(self, feeds: Mapping[str, Any]) -> Call:
+    def bind(self, feeds: Inputs) -> Call:
         """The call on these inputs, recorded; refused after `profile`."""
         call = super().bind(feeds)
 
@@ -84,7 +87,7 @@ class ProfilingRunner(Runner):
             trace = Path(self.session.end_recording())
             recorded = recordings.RecordedModel(self.model, self._named.outlined, self._executed, {})
             self._result = recordings.result_of_recording(recorded, trace)
-            self._result.record = replace(self._result.record, session=self._options)
+            self._result.record = replace(self._result.record, session=self.options)
         return self._result
 
 
@@ -100,6 +103,8 @@ def load(
     model: Source, *, runtime: str = "ort", call: str = "run", profile: bool = False, **keywords: Unpack[RunnerKeywords]
 ) -> Runner:
     """Load a model in this process; `runner.run({"X": X})` returns its outputs by name.
+
+    A runner can be part of what `onnxperf.bench`, `memory` or `stack` calls: the model is sent, and opened there again.
 
     Everything else in this package opens and runs models in processes with limits; this is the one function that does
     both here, so use it only for models that you trust.
@@ -124,4 +129,4 @@ def load(
     opened = open_model(place, model if place is not model and isinstance(model, str) else None)
     if profile:
         return ProfilingRunner(opened, description, call, options)
-    return Runner(description.open_session(opened.path, options), opened, runtime, call)
+    return Runner(description.open_session(opened.path, options), opened, runtime, call, options)

@@ -19,7 +19,7 @@ from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.racing import start_of
 from onnxperf.api._shared.requests import MemoryKeywords, Settings, parse, require
 from onnxperf.api._shared.setups import Setup, setups_of
-from onnxperf.api._shared.sources import source_callables
+from onnxperf.api._shared.sources import notes_on_calls, source_callables
 from onnxperf.api._shared.subjects import (
     Entry,
     FunctionByName,
@@ -142,7 +142,7 @@ def _plan_of_model(
 ) -> _Plan:
     """One model, fed with one size or with several in turn."""
     entry = entries[0]
-    functions = source_callables(sources, list(entry.feeds.arrays), request.settings.source.device)
+    functions = source_callables(sources, entry.feeds.arrays, request.settings.source.device)
 
     def specs() -> list[WorkerSpec]:
         together = [
@@ -159,7 +159,7 @@ def _plan_of_model(
         fingerprint=entry.model.fingerprint,
         dims=dims,
         shapes={name: array.shape for name, array in entry.feeds.arrays.items()},
-        notes=(*entry.feeds.notes, *_notes(request)),
+        notes=(*entry.feeds.notes, *notes_on_calls(functions), *_notes(request)),
     )
     launch = start_of(request.settings.limits)
     sessions = [setup.session for setup in setups if find_runtime(setup.runtime).records]

@@ -233,7 +233,7 @@ class SourceFlags(Flags):
         """The sources by name, or the frameworks of a zoo model."""
         if not self.against:
             return None
-        from onnxperf.api._shared.sweeps import sources_of
+        from onnxperf.api._shared.sources import sources_of
 
         return sources_of(self.against)
 

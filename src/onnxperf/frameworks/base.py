@@ -148,6 +148,11 @@ class Framework(ABC, Generic[S]):
             return self.lazy(partial(self.read, str(Path(source).absolute())), **options)
         return self.lazy(Live(source), **options)
 
+    def note_on_calls(self, source: S, arrays: Mapping[str, Array]) -> str:
+        """What a reader must know about how a model is called with such arrays; empty where that is nothing."""
+        del source, arrays
+        return ""
+
     def outputs(self, source: S, arrays: Mapping[str, Array]) -> Outputs:
         """What a model computes in this process."""
         return to_numpy(self.subject(source, input_names=tuple(arrays))(*arrays.values()))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import copy
+import warnings
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeGuard, Unpack
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 _METHODS = ("fit", "predict", "transform")
 _SCORES = ("predict_proba", "decision_function")
+_TRIED_ROWS = 2
+_OTHER_FLOATS = {"float32": "float64", "float64": "float32"}
 _ROWS = 10
 """Of a random sample for an estimator that declares how many columns it takes."""
 
@@ -91,13 +95,70 @@ class SklearnFramework(Framework[Estimator]):
         """Labels and, where the estimator has them, probabilities or scores; or what a transformer returns."""
         if options.get("call", "call") not in self.calls:
             raise BadOption.unknown("sklearn call", options["call"], self.calls)
-        return estimator_call(load())
+        return EstimatorCall.of(load(), options.get("input_names", ()))
+
+    def note_on_calls(self, source: Estimator, arrays: Mapping[str, Array]) -> str:
+        """Whether it refuses the floats of the converted model."""
+        return EstimatorCall.of(source, arrays).tried_on(arrays.values()).note
 
     def outputs(self, source: Estimator, arrays: Mapping[str, Array]) -> Outputs:
         """What the estimator predicts for one table; nothing else in it is converted."""
-        outputs = estimator_call(source)(_table(arrays))
+        outputs = EstimatorCall.of(source, arrays).tried_on(arrays.values())(*arrays.values())
         values = outputs if isinstance(outputs, list) else [outputs]
         return [each.toarray() if hasattr(each, "toarray") else each for each in values]
+
+
+class EstimatorCall:
+    """An estimator on the arrays of a model's inputs: they become one table, with floats of a type that it takes."""
+
+    def __init__(self, call: Callable[..., object], estimator: object, input_names: Iterable[str] = ()) -> None:
+        self._call = call
+        self._kind = type(estimator).__name__
+        self._columns = [str(name) for name in getattr(estimator, "feature_names_in_", ())]
+        self._names = tuple(input_names)
+        self._floats = ""
+        """The type that it takes in place of the given one."""
+        self._refused = ""
+
+    @classmethod
+    def of(cls, estimator: Estimator, input_names: Iterable[str] = ()) -> EstimatorCall:
+        """Labels and scores of an estimator, or what a transformer returns."""
+        return cls(estimator_call(estimator), estimator, input_names)
+
+    @property
+    def note(self) -> str:
+        """What a reader must know about its inputs; empty where they are what the model takes."""
+        if not self._floats:
+            return ""
+        return f"{self._kind} refuses {self._refused}, so it is called with {self._floats}, the type it was fitted on"
+
+    def tried_on(self, arrays: Iterable[Array]) -> EstimatorCall:
+        """The same, with other floats where a few rows of these inputs show that it needs them."""
+        few = [array[:_TRIED_ROWS] for array in arrays if array.ndim]
+        given = next((array.dtype.name for array in few if array.dtype.name in _OTHER_FLOATS and array.size), "")
+        if not given or self._takes(few):
+            return self
+        other = copy.copy(self)
+        other._refused, other._floats = given, _OTHER_FLOATS[given]
+        return other if other._takes(few) else self
+
+    def _takes(self, arrays: Iterable[Array]) -> bool:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                self(*arrays)
+            except Exception:
+                return False  # why is told where all rows are predicted
+        return True
+
+    def bind(self, *arrays: Array) -> Callable[[], object]:
+        """A prediction for these inputs, which become a table once."""
+        cast = [array.astype(self._floats) if array.dtype.name == self._refused else array for array in arrays]
+        return partial(self._call, cast[0] if len(cast) == 1 else _frame(self._names, cast, self._columns))
+
+    def __call__(self, *arrays: Array) -> object:
+        """Predict once."""
+        return self.bind(*arrays)()
 
 
 def estimator_call(estimator: Estimator) -> Callable[..., object]:
@@ -150,13 +211,15 @@ def _initial_types(arrays: Mapping[str, Array]) -> list[tuple[str, object]]:
     return types
 
 
-def _table(arrays: Mapping[str, Array]) -> object:
-    """What an estimator takes: one array, or a frame whose columns were inputs of their own."""
-    if len(arrays) == 1:
-        return next(iter(arrays.values()))
+def _frame(names: Sequence[str], arrays: Sequence[Array], fitted: Sequence[str]) -> object:
+    """A frame whose columns were inputs: by name, or in the order of the columns that an estimator was fitted on."""
     from pandas import DataFrame
 
-    return DataFrame({name: array.reshape(len(array), -1)[:, 0] for name, array in arrays.items()})
+    columns = [column for array in arrays for column in array.reshape(len(array), -1).T]
+    by_name = len(names) == len(columns) and (not fitted or set(names) == set(fitted))
+    known = names if by_name or len(fitted) != len(columns) else fitted
+    labels = known if len(known) == len(columns) else map(str, range(len(columns)))
+    return DataFrame(dict(zip(labels, columns, strict=True)))
 
 
 FRAMEWORK = SklearnFramework()

@@ -25,7 +25,7 @@ from onnxperf.frameworks.base import (
     threads_allowed,
 )
 from onnxperf.frameworks.outputs import Outputs
-from onnxperf.frameworks.torch_program import LiveProgram, example_of, is_program, module_of, read_program
+from onnxperf.frameworks.torch_program import LiveProgram, dim_names, example_of, is_program, module_of, read_program
 from onnxperf.records.base import Scalar
 from onnxperf.runtimes.base import Array
 
@@ -97,8 +97,12 @@ class TorchFramework(Framework[Source]):
             )
         if program is None:
             raise BadInput("torch.onnx.export returned no model")
+        from onnxperf.model.interface import rename_symbols  # imports onnx, which a worker has no use for
+
         proto: onnx.ModelProto = program.model_proto
         name_like_module(proto, list(arrays), outputs)
+        if is_program(source):
+            rename_symbols(proto, dim_names(source))
         return proto
 
     def input_names(self, source: Source, count: int) -> list[str]:

@@ -99,6 +99,18 @@ def example_of(program: ExportedProgram) -> dict[str, Array]:
     return {name: as_array(value) for name, value in zip(_names(program), (*args, *kwargs.values()), strict=True)}
 
 
+def dim_names(program: ExportedProgram) -> dict[str, str]:
+    """Names that free sizes were given by whoever exported a program, by torch's symbols; a file keeps none."""
+    for node in program.graph.nodes:
+        for size in getattr(node.meta.get("val"), "shape", ()):
+            known = getattr(getattr(size, "node", None), "shape_env", None)
+            if known is not None:
+                names = getattr(known, "source_name_to_debug_name", {})
+                found = {str(symbol): names.get(place, "") for place, symbol in known.source_to_var.items()}
+                return {symbol: name for symbol, name in found.items() if name.isidentifier()}
+    return {}
+
+
 def _example(program: ExportedProgram) -> tuple[tuple[Any, ...], dict[str, Any]]:
     args, kwargs = program.example_inputs or ((), {})
     return args, kwargs

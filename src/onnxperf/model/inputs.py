@@ -74,6 +74,17 @@ def make_feeds(model: Model, options: InputOptions, given: Mapping[str, object] 
     )
 
 
+def by_name(model: Model, given: object) -> Mapping[str, Any]:
+    """Given values by name; what is no dict is that of an only input."""
+    if isinstance(given, Mapping):
+        return given
+    names = [s.name for s in model.inputs]
+    if len(names) != 1:
+        listed = first_of(names, _MOST_LISTED) or "none"
+        raise BadFeed(f"expected a dict of arrays by input name, got {type(given).__name__}; the inputs are: {listed}")
+    return {names[0]: given}
+
+
 def check_feeds(model: Model, given: Mapping[str, object]) -> dict[str, Any]:
     """Given values as arrays of the types and shapes that the model expects; nothing may be missing."""
     _check_names(model, given)
@@ -102,7 +113,10 @@ def _check_names(model: Model, given: Mapping[str, object]) -> None:
 
 def _refuse_what_is_no_array(signature: Signature) -> None:
     if signature.kind != "tensor":
-        raise BadFeed(f"input {signature.name!r} is of kind {signature.kind}; only tensors can be fed for now")
+        raise BadFeed(
+            f"input {signature.name!r} is not a tensor but of kind {signature.kind}; load such a model in this "
+            "process: onnxperf.load(model).run takes lists, and with profile=True it records them"
+        )
     axes = len(signature.shape or ())
     if axes > _MOST_AXES:
         raise BadFeed(f"input {signature.name!r} has {axes} axes, and an array of numpy has at most {_MOST_AXES}")

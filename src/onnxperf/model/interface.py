@@ -15,6 +15,8 @@ Axis = tuple[str, int]
 """Name of an input or output, and a number of an axis."""
 
 _SYMBOL = re.compile(r"[^\W\d]\w*")
+_MADE_UP = re.compile(r"[su]\d+|unk__\d+|_?dim_?\d+")
+"""Symbols of torch and of tf2onnx for sizes without a name."""
 # torch writes the lines of the source that made a node, with the folders they lie in.
 _PRIVATE_KEYS = frozenset({"pkg.torch.onnx.stack_trace"})
 
@@ -121,6 +123,20 @@ def free_axes(values: Iterable[onnx.ValueInfoProto]) -> dict[Axis, str]:
     }
 
 
+def own_name(symbol: str) -> str:
+    """The symbol of an axis, if the author of the source chose it; empty for those that converters make up."""
+    return symbol if symbol.isidentifier() and not _MADE_UP.fullmatch(symbol) else ""
+
+
+def rename_symbols(proto: onnx.ModelProto, changes: Mapping[str, str]) -> None:
+    """Give symbols of dimensions other names, wherever they are used."""
+    for each in with_bodies(proto.graph):
+        for value in (*each.input, *each.output, *each.value_info):
+            for dim in value.type.tensor_type.shape.dim:
+                if dim.dim_param:
+                    _set_dimension(dim, _substituted(dim.dim_param, changes))
+
+
 def name_input_axes(proto: onnx.ModelProto, names: Mapping[Axis, str], sizes: Mapping[str, Sequence[int]]) -> None:
     """Name the free axes of inputs; those without a name get the size that the sample has there.
 
@@ -129,12 +145,7 @@ def name_input_axes(proto: onnx.ModelProto, names: Mapping[Axis, str], sizes: Ma
     symbols: dict[str, set[str]] = {}
     for (value, axis), symbol in free_axes(proto.graph.input).items():
         symbols.setdefault(symbol, set()).add(names.get((value, axis)) or str(sizes[value][axis]))
-    changes = {old: new.pop() for old, new in symbols.items() if old and len(new) == 1}
-    for each in with_bodies(proto.graph):
-        for value in (*each.output, *each.value_info):
-            for dim in value.type.tensor_type.shape.dim:
-                if dim.dim_param:
-                    _set_dimension(dim, _substituted(dim.dim_param, changes))
+    rename_symbols(proto, {old: new.pop() for old, new in symbols.items() if old and len(new) == 1})
     for value in proto.graph.input:
         for axis, dim in enumerate(value.type.tensor_type.shape.dim):
             if (value.name, axis) in names:

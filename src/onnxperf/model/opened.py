@@ -8,7 +8,7 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -71,6 +71,12 @@ class Model:
     """Seconds that reading anything of it may take, where that was requested."""
     folder: OwnFolder | None = field(default=None, repr=False)
     """Keeps the file alive when it is ours."""
+
+    def for_another_process(self) -> tuple[Model, bytes | None]:
+        """Its description alone, and the content of a file that is ours and may be gone by then."""
+        described = {each.name: getattr(self, each.name) for each in fields(Model)}
+        is_ours = self.folder is not None and self.path.stat().st_size == self.size_bytes  # no external data
+        return Model(**{**described, "folder": None}), self.path.read_bytes() if is_ours else None
 
 
 def place(source: str | os.PathLike[str] | bytes | ModelProto, label: str | None = None) -> Placed:

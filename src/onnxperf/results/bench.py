@@ -76,7 +76,7 @@ class BenchResult(Result[Bench]):
         "subjects": lambda self: self._subjects(),
         "cases": lambda self: self.flat(),
         "flat": lambda self: self.flat(per_1000=True),
-        "blocks": lambda self: self.blocks_df(),
+        "blocks": lambda self: self._blocks(),
     }
     charts = {"times": _chart}
     own_formats = {
@@ -162,19 +162,21 @@ class BenchResult(Result[Bench]):
 
     # ---------------------------------------------------------------- tables
 
-    def to_df(self, per_call: bool = False) -> DataFrame:
-        """One row per subject: times in seconds for `number` calls (or for one), then our own columns."""
+    def to_df(self, table: str | None = None) -> DataFrame:
+        """One row per subject, times in seconds per call, then our own columns; or a table, such as "blocks"."""
+        if table is not None:
+            return self.table(table)
         from pandas import DataFrame
 
         rows = []
         for index, case, subject in self._rows():
             place = dict(zip(("case", "model", "dims"), (index, *_place(case)), strict=True))
             own = {name: value for name, value in self._values(subject).items() if name not in _FIRST_COLUMNS}
-            rows.append(_seconds(subject, per_call) | (place if len(self.cases) > 1 else {}) | own)
+            rows.append(_seconds(subject) | (place if len(self.cases) > 1 else {}) | own)
         return DataFrame(rows)
 
-    def blocks_df(self) -> DataFrame:
-        """One row per raw block."""
+    def _blocks(self) -> DataFrame:
+        """One row per raw block: its calls, and how long they took together."""
         columns = ["case", "name", *Block.__struct_fields__]
         rows = [
             (index, storable(subject.name), *(getattr(block, field) for field in Block.__struct_fields__))
@@ -282,15 +284,15 @@ def live_page(cases: Sequence[Case], steps: Sequence[NodeStep] = ()) -> Page:
     return [*sweep_page.live_page(sweep_models(cases)), *nodes_at_work(steps)]
 
 
-def _seconds(subject: Subject, per_call: bool) -> dict[str, object]:
-    """The columns of the classic notebook table: seconds for a block of `number` calls, `repeat` times."""
+def _seconds(subject: Subject) -> dict[str, object]:
+    """The columns of the classic notebook table: seconds per call in `repeat` blocks of `number` calls."""
     number = median_low([block.calls for block in subject.blocks]) if subject.blocks else _NAN
     total = sum(block.duration_ns for block in subject.blocks) / 1e9 if subject.blocks else _NAN
     calls = sum(block.calls for block in subject.blocks)
-    blocks = [block.duration_ns / (block.calls if per_call else 1) / 1e9 for block in subject.blocks]
+    blocks = [block.per_call_ns / 1e9 for block in subject.blocks]
     return {
         "name": storable(subject.name),
-        "average": total / (calls if per_call else len(blocks)) if blocks else _NAN,
+        "average": total / calls if blocks else _NAN,
         "deviation": stdev(blocks) if len(blocks) > 1 else _NAN,
         "min_exec": min(blocks, default=_NAN),
         "max_exec": max(blocks, default=_NAN),

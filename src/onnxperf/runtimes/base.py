@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
@@ -34,6 +35,8 @@ Caller = Callable[[Arrays], Sequence[Any]]
 """One inference on any inputs that have the names, types, shapes and layout of those that it was made for."""
 Checks = tuple[tuple[str, np.dtype[Any], tuple[int, ...], bool], ...]
 """What inputs have in common that one caller can take: name, type, shape, and whether contiguous, of each."""
+Inputs = Mapping[str, Any] | npt.ArrayLike
+"""Arrays by name, or the array of an only input."""
 T = TypeVar("T")
 
 
@@ -176,20 +179,37 @@ class RuntimeDescription:
 class Runner:
     """A loaded model that predicts; the same object whatever runtime is behind it."""
 
-    def __init__(self, session: Session, model: Model, runtime: str, call: str) -> None:
+    def __init__(
+        self,
+        session: Session,
+        model: Model,
+        runtime: str,
+        call: str,
+        options: SessionOptions | None = None,
+        data: bytes | None = None,
+    ) -> None:
         self.session = session
         self.model = model
         self.runtime = runtime
         self.call = call
+        self.options = options or SessionOptions()
+        self._data = data
+        """What the session was opened from, if not from the file of the model."""
         self.input_names = session.input_names
         self.output_names = session.output_names
         # Read once per call and replaced as a whole, as threads may share a runner; an only output needs no loop.
         self._known: tuple[Caller, Checks, str | None] | None = None
 
-    def run(self, feeds: Mapping[str, Any], intermediate: bool = False) -> dict[str, Any]:
+    def __reduce__(self) -> tuple[Callable[..., Runner], tuple[object, ...]]:
+        """Send the model to another process, which opens a session of its own."""
+        model, data = self.model.for_another_process()
+        return _reopened, (model, self._data or data, self.runtime, self.call, self.options)
+
+    def run(self, feeds: Inputs, intermediate: bool = False) -> dict[str, Any]:
         """Predict once; returns the outputs by name, or every tensor of the run.
 
-        Inputs like those of the last call need a few comparisons; others are checked, and converted where they can be.
+        `feeds` has the arrays by name; a model with one input also takes the array itself. Inputs like those
+        of the last call need a few comparisons; others are checked, and converted where they can be.
         """
         known = self._known
         if known is None or intermediate or type(feeds) is not dict:
@@ -207,8 +227,10 @@ class Runner:
             return {only: call(feeds)[0]}
         return dict(zip(self.output_names, call(feeds), strict=True))
 
-    def _run_other(self, feeds: Mapping[str, Any], intermediate: bool = False) -> dict[str, Any]:
+    def _run_other(self, feeds: Inputs, intermediate: bool = False) -> dict[str, Any]:
         """Predict on inputs that are not like the last ones, and remember what they are like."""
+        if not isinstance(feeds, Mapping):
+            return self.run(self._by_name(feeds), intermediate)
         checked = self._checked(feeds)
         if intermediate:
             return self.session.intermediates(checked)
@@ -219,7 +241,7 @@ class Runner:
             self._known = (call, checks, self.output_names[0] if len(outputs) == 1 else None)
         return outputs
 
-    def bind(self, feeds: Mapping[str, Any]) -> Call:
+    def bind(self, feeds: Inputs) -> Call:
         """The call itself on these inputs: a function without arguments, with nothing around the computation.
 
         It reads the given arrays in every call, so that values written into them are seen; what had to be converted
@@ -228,12 +250,20 @@ class Runner:
         `io-binding-fixed` and `io-binding-inplace` the same arrays every time, which the next call overwrites.
         A bound call is for one thread at a time.
         """
-        return self.session.bind(self.call, self._checked(feeds), {})
+        checked = self._checked(feeds)
+        bound = BoundCall(self.session.bind(self.call, checked, {}))
+        bound.runner, bound.feeds = self, checked
+        return bound
 
-    def _checked(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
+    def _by_name(self, feeds: Inputs) -> Mapping[str, Any]:
+        from onnxperf.model.inputs import by_name
+
+        return by_name(self.model, feeds)
+
+    def _checked(self, feeds: Inputs) -> dict[str, Any]:
         from onnxperf.model.inputs import check_feeds
 
-        return check_feeds(self.model, feeds)
+        return check_feeds(self.model, self._by_name(feeds))
 
     @property
     def source(self) -> str:
@@ -245,7 +275,7 @@ class Runner:
         """Operators that the numpy runtime leaves to onnx's reference evaluator."""
         return self._compiled("fallbacks").fallbacks
 
-    def node_times(self, feeds: Mapping[str, Any], repeat: int = 10) -> DataFrame:
+    def node_times(self, feeds: Inputs, repeat: int = 10) -> DataFrame:
         """Time per node of the numpy runtime: medians over `repeat` runs, after one that is not counted."""
         from pandas import DataFrame
 
@@ -260,6 +290,25 @@ class Runner:
         """Show the runtime and the signature."""
         inputs, outputs = ", ".join(self.input_names), ", ".join(self.output_names)
         return f"Runner({self.runtime}, {self.call}: {inputs} -> {outputs})"
+
+
+class BoundCall(partial[Sequence[Any]]):
+    """A call of a runner on inputs that were bound: in another process it is bound again, to copies of them."""
+
+    runner: Runner
+    feeds: Mapping[str, Any]
+
+    def __reduce__(self) -> tuple[Callable[..., Call], tuple[object, ...]]:
+        """Send the runner and the inputs: bound addresses mean nothing in another process."""
+        return Runner.bind, (self.runner, self.feeds)
+
+
+def _reopened(model: Model, data: bytes | None, runtime: str, call: str, options: SessionOptions) -> Runner:
+    """A runner that came from another process."""
+    from onnxperf.runtimes.find import find_runtime  # knows all runtimes, and each of them this module
+
+    session = find_runtime(runtime).open_session(data or model.path, options)
+    return Runner(session, model, runtime, call, options, data)
 
 
 def read_proto(model: Path | bytes) -> ModelProto:

@@ -26,7 +26,14 @@ from onnxperf.api._shared.racing import judged_case, memory_for_workers, run_rac
 from onnxperf.api._shared.reload import explained
 from onnxperf.api._shared.requests import Against, ContestKeywords, Settings, names_in
 from onnxperf.api._shared.setups import setups_of
-from onnxperf.api._shared.sources import is_plain, load_source, source_callables
+from onnxperf.api._shared.sources import (
+    is_plain,
+    load_source,
+    named_sources,
+    notes_on_calls,
+    source_callables,
+    sources_of,
+)
 from onnxperf.api._shared.subjects import (
     Entry,
     Sources,
@@ -226,8 +233,10 @@ class Group:
 
 def groups(model: Sources, against: Against) -> Iterator[Group]:
     """Models that race together with their sources; each framework of a zoo model has a model of its own."""
+    if isinstance(against, str):
+        against = sources_of([against])
     if against is None or isinstance(against, Mapping):
-        yield Group(model, against or {}, {})
+        yield Group(model, named_sources(against or {}), {})
         return
     names, only = names_in(against), _only(model)
     if not _is_of_zoo(only):
@@ -284,7 +293,8 @@ def _case(
     setups = setups_of(contest.runtime, contest.call, settings)
     inputs = settings.sized(dims, group.ranges)
     entries = open_entries(group.models, inputs, contest.feeds, settings.limits.timeout)
-    sources = _source_specs(entries, settings, group.sources)
+    callables = _callables(entries, settings, group.sources)
+    sources = source_specs(callables, entries[0], settings)
     specs = [*in_environments(model_specs(entries, setups), contest.envs), *sources]
     check_names(specs, options.baseline)
     several = sum(len(spec.subjects) for spec in specs) > 1
@@ -295,12 +305,17 @@ def _case(
     rows = [subject.name for spec in sources for subject in spec.subjects]
     plain = [row for name, source in group.sources.items() if is_plain(source) for row in rows_of(name, rows)]
     equality = compared(end, specs, entries, settings.tolerances, plain)
-    load_again = partial(_source_specs, entries, settings)
-    equality.differing = explained(equality.differing, group.sources, load_again, settings.tolerances)
+    equality.differing = explained(
+        equality.differing,
+        group.sources,
+        lambda again: source_specs(_callables(entries, settings, again), entries[0], settings),
+        settings.tolerances,
+    )
     judged = judged_case(end, options, equality.differing)
     about_race = _notes_on_race(specs, end, settings.race, options)
     counts = (*note_on_counts(judged.subjects, machines.vector_extensions()), *uncounted)
-    notes = (*_notes_on_entries(entries), *about_race, *counts, *equality.notes, *judged.notes)
+    about_inputs = (*_notes_on_entries(entries), *notes_on_calls(callables))
+    notes = (*about_inputs, *about_race, *counts, *equality.notes, *judged.notes)
     case = replace(
         judged,
         model=", ".join(entry.model.label for entry in entries),
@@ -316,9 +331,10 @@ def _case(
     return with_rates(replace(case, answer=said))
 
 
-def _source_specs(entries: Sequence[Entry], settings: Settings, sources: Mapping[str, Any]) -> list[WorkerSpec]:
-    callables = source_callables(sources, list(entries[0].feeds.arrays), settings.source.device)
-    return source_specs(callables, entries[0], settings)
+def _callables(
+    entries: Sequence[Entry], settings: Settings, sources: Mapping[str, Any]
+) -> dict[str, Callable[..., Any]]:
+    return source_callables(sources, entries[0].feeds.arrays, settings.source.device)
 
 
 def _race_of_functions(

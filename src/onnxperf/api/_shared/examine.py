@@ -15,7 +15,7 @@ from onnxperf.analyze.judges.tables import compare_tables
 from onnxperf.api._shared.outputs import outputs_of
 from onnxperf.api._shared.samples import Call, resized
 from onnxperf.api._shared.subjects import Entry, ort_spec
-from onnxperf.errors import BadInput
+from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure.machine.cores import usable_cores
 from onnxperf.model import interface
 from onnxperf.model.generate import Array
@@ -139,6 +139,7 @@ def _examine_other(
     try:
         _, others = job.run(feeds)
     except BadInput as error:
+        _refuse_fixed_axes(job)
         interface.drop_foreign_symbols(job.proto, job.sizes)
         lost = Difference(name=names[0], equal=False, reason=f"onnxruntime failed: {error}")
         found.checks.append(job.check([lost], sizes))
@@ -149,7 +150,43 @@ def _examine_other(
     interface.name_output_axes(job.proto, (job.sizes, sizes), shapes)
     interface.drop_foreign_symbols(job.proto, job.sizes)
     if theirs is not None:
+        if _shapes(others) != _shapes(theirs):
+            _refuse_fixed_axes(job)
         found.compare(job, (names, others), theirs, sizes, _rows(feeds))
+
+
+def _refuse_fixed_axes(job: Job) -> None:
+    """Refuse a model whose graph holds a size of the sample as a constant, though its input claims that it is free."""
+    if job.takes_table:
+        return
+    agrees = job.call is None or _shapes(job.run(job.feeds)[1]) == _shapes(_source_outputs(job.call, job.feeds))
+    for (name, axis), dim in job.axes.items():
+        if not agrees or not _is_fixed(job, dim):
+            continue
+        raise BadOption(
+            f"the export fixed this axis at {job.sizes[dim]}, the size of the sample, though the source takes others; "
+            "leave it out, or compute the size from the inputs in the source",
+            option="dynamic",
+            value=f"{name}.{axis}={dim}",
+        )
+
+
+def _is_fixed(job: Job, dim: str) -> bool:
+    """Whether the model fails, or returns other shapes than its source, where only this dimension has another size."""
+    feeds = resized(job.feeds, job.axes, {dim: job.other_sizes[dim]})
+    try:
+        theirs = None if job.call is None else _source_outputs(job.call, feeds)
+    except BadInput:
+        return False  # the source does not take it either
+    try:
+        _, ours = job.run(feeds)
+    except BadInput:
+        return True
+    return theirs is not None and _shapes(ours) != _shapes(theirs)
+
+
+def _shapes(outputs: Sequence[Any]) -> list[tuple[int, ...]]:
+    return [each.shape for each in outputs if isinstance(each, np.ndarray)]
 
 
 def _rows(feeds: Mapping[str, Array]) -> int:

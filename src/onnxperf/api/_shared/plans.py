@@ -16,8 +16,7 @@ from msgspec import Struct
 from onnxperf.api._shared.cells import Cell, Contest, cells_of
 from onnxperf.api._shared.opening import open_source
 from onnxperf.api._shared.requests import CaseKeywords, Settings, check_number, names_in, parse
-from onnxperf.api._shared.sources import check_source, load_source
-from onnxperf.api._shared.sweeps import sources_of
+from onnxperf.api._shared.sources import check_source, load_source, sources_of
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.model.shapes import settle
 from onnxperf.records.options import Signature

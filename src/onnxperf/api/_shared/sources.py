@@ -6,11 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
+from onnxperf.api._shared.requests import names_in
 from onnxperf.errors import BadOption
-from onnxperf.frameworks.base import FrameworkModel, SubjectOptions, framework_of, is_path
+from onnxperf.frameworks.base import FRAMEWORKS, FrameworkModel, SubjectOptions, framework_of, is_instance, is_path
 from onnxperf.frameworks.export import framework_to_convert, path_problem
 from onnxperf.frameworks.logs import quiet_libraries
+from onnxperf.frameworks.sklearn import EstimatorCall
 from onnxperf.measure.worker.lines import NamedFunction
+from onnxperf.runtimes.base import Array
 from onnxperf.wording.names import one_line
 
 
@@ -32,13 +35,16 @@ def as_callable(source: object, **options: Unpack[SubjectOptions]) -> Callable[.
         raise BadOption(path_problem(source), option="against")
     if not callable(source):
         raise BadOption(option="against", expected=f"an estimator, a model or a function, not {kind}")
+    owner = getattr(source, "__self__", None)
+    if is_instance(owner, "sklearn.base", "BaseEstimator"):  # its predict, or another of its methods
+        return EstimatorCall(source, owner, options.get("input_names", ()))
     return source
 
 
 def source_callables(
-    sources: Mapping[str, object], input_names: Sequence[str] = (), device: str = "cpu"
+    sources: Mapping[str, object], arrays: Mapping[str, Array], device: str = "cpu"
 ) -> dict[str, Callable[..., Any]]:
-    """Several sources at once, by the names of the subjects that they will be.
+    """Several sources of a model with these inputs, by the names of the subjects that they will be.
 
     A Keras model is a subject for each of its ways to be called.
     """
@@ -47,8 +53,15 @@ def source_callables(
         styles = call_styles(source)
         for style in styles:
             row = name if len(styles) == 1 else f"{name} {style}"
-            found[row] = as_callable(source, call=style, input_names=input_names, device=device)
+            call = as_callable(source, call=style, input_names=list(arrays), device=device)
+            found[row] = call.tried_on(arrays.values()) if isinstance(call, EstimatorCall) else call
     return found
+
+
+def notes_on_calls(callables: Mapping[str, Callable[..., Any]]) -> list[str]:
+    """Which sources are called with other inputs than the model."""
+    calls = [(name, each.note) for name, each in callables.items() if isinstance(each, EstimatorCall)]
+    return [f"{name}: {note}" for name, note in calls if note]
 
 
 def call_styles(source: object) -> tuple[str, ...]:
@@ -74,6 +87,11 @@ def load_source(text: str) -> object:
     if not is_path(model):
         _LOADED[id(model)] = (model, text)
     return model
+
+
+def named_sources(sources: Mapping[str, object]) -> dict[str, object]:
+    """Sources by name; those that are named by a text, as FILE.py:function, are loaded."""
+    return {name: load_source(each) if isinstance(each, str) else each for name, each in sources.items()}
 
 
 def check_source(text: str) -> str:
@@ -118,3 +136,37 @@ def _is_model(found: object) -> bool:
     """Whether this is a model, or a model with its sample, and need not be called to become one."""
     model = found[0] if isinstance(found, tuple) and len(found) == 2 else found
     return isinstance(model, FrameworkModel) or framework_of(model) is not None
+
+
+def sources_of(
+    texts: Sequence[str], folder: Path = Path(), load: Callable[[str], object] = load_source
+) -> dict[str, Any] | list[str] | None:
+    """Sources by name from [NAME=]SOURCE, as `load` takes it, or the names of frameworks."""
+    named = [text for text in texts if not set(names_in(text)) <= set(FRAMEWORKS) and _names_source(text, folder)]
+    if not named:
+        return [name for text in texts for name in names_in(text)] or None
+    if len(named) < len(texts):
+        raise BadOption("`against`: give either sources or frameworks of a zoo model, not both")
+    found: dict[str, Any] = {}
+    for text in named:
+        name, equals, place = text.partition("=")
+        spelled = place if equals else text
+        file, colon, function = spelled.rpartition(":")
+        located = spelled if colon and not file.endswith(".py") else str(folder / spelled)
+        row = name if equals else function if colon else Path(spelled).stem
+        if row in found:
+            raise BadOption(f"two sources are named {row!r}; give one another name: NAME={spelled}", option="against")
+        found[row] = load(located)
+    return found
+
+
+def _names_source(text: str, folder: Path) -> bool:
+    """Whether this is a function, a file or a folder, and not a misspelt framework."""
+    place = text.rpartition("=")[2]
+    return (
+        ":" in place
+        or "=" in text
+        or bool(Path(place).suffix)
+        or len(Path(place).parts) > 1
+        or (folder / place).is_dir()
+    )

@@ -17,15 +17,17 @@ from onnxperf.analyze.judges.agreement import unlike_values
 from onnxperf.api._shared.opening import Source, open_source
 from onnxperf.api._shared.requests import Settings, names_in
 from onnxperf.api._shared.setups import Setup, interpreter_of, subject_names
-from onnxperf.errors import BadOption
+from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure.messages import FunctionSubject, ModelSubject, WorkerSpec
 from onnxperf.measure.packing import PackedTensor, pack_feeds
 from onnxperf.measure.worker.lines import NamedFunction
 from onnxperf.model.files import read_inputs
-from onnxperf.model.inputs import Feeds, make_feeds
+from onnxperf.model.inputs import Feeds, by_name, make_feeds
 from onnxperf.model.opened import Model
 from onnxperf.records.options import InputOptions, SessionOptions, SourceOptions
+from onnxperf.runtimes.base import Inputs
 from onnxperf.runtimes.find import find_runtime
+from onnxperf.wording.names import one_line
 
 Sources = Source | Sequence[Source] | Mapping[str, Source]
 Functions = Callable[[], Any] | Mapping[str, Callable[[], Any]]
@@ -56,13 +58,13 @@ class Entry:
 
 
 def open_entries(
-    sources: Sources, options: InputOptions, given: Mapping[str, Any] | None, timeout_s: float | None = None
+    sources: Sources, options: InputOptions, given: Inputs | None, timeout_s: float | None = None
 ) -> list[Entry]:
     """Open all models and make their inputs; a given Path is read as an array."""
     models = open_models(sources, timeout_s)
     if not models:
         raise BadOption("no model given; name at least one .onnx file")
-    given = dict(given or {})
+    given = {} if given is None else dict(by_name(models[0], given))
     given |= read_inputs({name: value for name, value in given.items() if isinstance(value, Path)})
     entries: list[Entry] = []
     for model in models:
@@ -259,5 +261,10 @@ def pickled(name: str, function: Callable[..., Any]) -> bytes:
         raise BadOption(option="against", value=name, expected=f"something callable, not of type {kind}")
     try:
         return bytes(cloudpickle.dumps(function))
+    except BadInput as error:  # ours, and says what to do
+        raise BadOption(f"{name!r} cannot be sent to a process of its own: {error}") from error
     except Exception as error:
-        raise BadOption(f"{name!r} cannot be sent to a process of its own: {' '.join(str(error).split())}") from error
+        raise BadOption(
+            f"{name!r} cannot be sent to a process of its own: {one_line(error)}; "
+            "call a runner of onnxperf.load(model), or create the object inside the function"
+        ) from error

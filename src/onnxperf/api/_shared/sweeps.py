@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from onnxperf.api._cluster.places import ClusterPlace
 from onnxperf.api._keeping.kept_runs import Where
@@ -13,10 +12,7 @@ from onnxperf.api._keeping.run_recorder import RunRecorder
 from onnxperf.api._keeping.run_writer import RunWriter
 from onnxperf.api._keeping.tags import checked_tags
 from onnxperf.api._shared.cells import Cell, Seen, run_cells, unseen
-from onnxperf.api._shared.requests import names_in
-from onnxperf.api._shared.sources import load_source
 from onnxperf.errors import BadOption
-from onnxperf.frameworks.base import FRAMEWORKS
 from onnxperf.measure.plan import DEFAULT_TIME_S
 from onnxperf.measure.race import Progress
 from onnxperf.records.base import Status
@@ -71,37 +67,3 @@ def run_sweep(
 def estimate_s(cells: Sequence[Cell]) -> float:
     """Seconds that the cases will take, roughly."""
     return sum((cell.settings.race.time or DEFAULT_TIME_S) + 2 * _START_S for cell in cells)
-
-
-def sources_of(
-    texts: Sequence[str], folder: Path = Path(), load: Callable[[str], object] = load_source
-) -> dict[str, Any] | list[str] | None:
-    """Sources by name from [NAME=]SOURCE, as `load` takes it, or the names of frameworks."""
-    named = [text for text in texts if not set(names_in(text)) <= set(FRAMEWORKS) and _names_source(text, folder)]
-    if not named:
-        return [name for text in texts for name in names_in(text)] or None
-    if len(named) < len(texts):
-        raise BadOption("`against`: give either sources or frameworks of a zoo model, not both")
-    found: dict[str, Any] = {}
-    for text in named:
-        name, equals, place = text.partition("=")
-        spelled = place if equals else text
-        file, colon, function = spelled.rpartition(":")
-        located = spelled if colon and not file.endswith(".py") else str(folder / spelled)
-        row = name if equals else function if colon else Path(spelled).stem
-        if row in found:
-            raise BadOption(f"two sources are named {row!r}; give one another name: NAME={spelled}", option="against")
-        found[row] = load(located)
-    return found
-
-
-def _names_source(text: str, folder: Path) -> bool:
-    """Whether this is a function, a file or a folder, and not a misspelt framework."""
-    place = text.rpartition("=")[2]
-    return (
-        ":" in place
-        or "=" in text
-        or bool(Path(place).suffix)
-        or len(Path(place).parts) > 1
-        or (folder / place).is_dir()
-    )

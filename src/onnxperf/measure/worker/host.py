@@ -196,7 +196,11 @@ def _revive(subject: FunctionSubject) -> Any:
 
 
 def _on(function: Any, feeds: dict[str, Any]) -> Callable[[], object]:
-    """A callable on its inputs."""
+    """A callable on its inputs; those of an estimator become a table once, before it is timed."""
+    sklearn = sys.modules.get("onnxperf.frameworks.sklearn")
+    if sklearn is not None and isinstance(function, sklearn.EstimatorCall):
+        call: Callable[[], object] = function.bind(*feeds.values())
+        return call
     return partial(function, *feeds.values()) if feeds else function
 
 
