@@ -51,8 +51,8 @@ def profiles(draw: st.DrawFn, model: str = "m") -> Profile:
         alike=alike,
         launches=draw(st.just(()) | st.just((iterations - 4, 1, 1, 1, 1))) if iterations > 4 else (),
         nodes=tuple(nodes),
-        operators=operator_times(nodes, alike),
-        modules=module_times(nodes, alike),
+        operators=operator_times(nodes),
+        modules=module_times(nodes),
         interrupted=draw(st.booleans()),
     )
 

@@ -10,7 +10,7 @@ from onnxperf.records.advice import Hazard
 from onnxperf.records.inspection import Inspection
 from onnxperf.records.memory import InputCopy
 from onnxperf.records.options import SessionOptions
-from onnxperf.records.profile import NodeTime, Profile
+from onnxperf.records.profile import NodeTime, Profile, sum_of
 
 
 class ArenaUse(Struct, frozen=True, kw_only=True):
@@ -46,15 +46,10 @@ class Facts(Struct, frozen=True, kw_only=True):
     denormals: dict[str, float] | None = None
     """Tensors with denormal numbers in a call on these inputs, and the part of their elements; None: unknown."""
 
-    @property
-    def run_us(self) -> float:
-        """The usual inference in the trace, or its time in nodes where the trace has no more."""
-        return self.profile.usual_run_us or self.profile.usual_nodes_us
-
     def share_of(self, rows: Iterable[NodeTime]) -> float:
-        """Part of the usual inference in these nodes, from 0 to 1."""
-        several = list(rows)
-        return min(self.profile.usual_of(several) / self.run_us, 1.0) if several and self.run_us else 0.0
+        """Part of the time in all nodes that these take, from 0 to 1."""
+        whole = self.profile.usual_nodes_us
+        return min(sum_of(rows) / whole, 1.0) if whole > 0 else 0.0
 
 
 Finder = Callable[[Facts], Iterator[Hazard]]
