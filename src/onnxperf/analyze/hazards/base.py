@@ -46,10 +46,14 @@ class Facts(Struct, frozen=True, kw_only=True):
     denormals: dict[str, float] | None = None
     """Tensors with denormal numbers in a call on these inputs, and the part of their elements; None: unknown."""
 
+    @property
+    def run_us(self) -> float:
+        """The measured inference in the trace, or the sum of its nodes where the trace has no more."""
+        return self.profile.usual_run_us or self.profile.usual_nodes_us
+
     def share_of(self, rows: Iterable[NodeTime]) -> float:
-        """Part of the time in all nodes that these take, from 0 to 1."""
-        whole = self.profile.usual_nodes_us
-        return min(sum_of(rows) / whole, 1.0) if whole > 0 else 0.0
+        """Part of the measured inference in these nodes, from 0 to 1."""
+        return min(sum_of(rows) / self.run_us, 1.0) if self.run_us > 0 else 0.0
 
 
 Finder = Callable[[Facts], Iterator[Hazard]]
