@@ -119,10 +119,9 @@ def row(name: str, state: str, profiles: Sequence[Profile], quiet: Sequence[Prof
         both.append((spread, fmean(distance(each, still) for each in mine)))
     before = [old_shares(each)[1] for each in profiles]
     off = max(map(worst_difference, profiles))
-    return (
-        f"| {name}, {state} | {min(before):.2f}-{max(before):.2f} | {off:.1e} us | {both[0][0]:.3f} -> {both[1][0]:.3f} "
-        f"| {both[0][1]:.3f} -> {both[1][1]:.3f} |"
-    )
+    cells = [f"{name}, {state}", f"{min(before):.2f}-{max(before):.2f}", f"{off:.1e} us"]
+    cells += [f"{one:.3f} -> {other:.3f}" for one, other in zip(*both, strict=True)]
+    return f"| {' | '.join(cells)} |"
 
 
 def main(arguments: Sequence[str]) -> None:
