@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -27,7 +27,7 @@ def decoded(value: object, kind: type[T]) -> T:
             value = _diff_with_before_and_after(value)
         record = msgspec.convert(value, kind)
         check_record(record)
-        return _timed_anew(record)
+        return cast("T", _timed_anew(record))
     except (ValueError, TypeError, ArithmeticError, AttributeError, RecursionError) as error:
         raise DamagedRecord(" ".join(str(error).split())) from error
 
