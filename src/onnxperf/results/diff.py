@@ -87,7 +87,8 @@ class DiffResult(Result[Diff]):
             return frame
         before, after = (math.fsum(frame[side].dropna()) for side in ("before_us", "after_us"))
         speedup = before / after if after > 0 else None
-        return with_total(frame, {"label": "total", "before_us": before, "after_us": after, "speedup": speedup})
+        total = {"before_us": before, "after_us": after, "speedup": speedup}
+        return with_total(frame, {"op_name": "total", "label": "total", **total})
 
     def merged(self, per_iteration: bool = True) -> DataFrame:
         """One row per node of both sides, an outer join; time in the usual iteration, or sums."""
