@@ -51,7 +51,7 @@ OLD_DIFF: dict[str, Any] = {
 def test_an_old_diff_has_its_sides_before_and_after() -> None:
     diff = from_document(json.dumps(OLD_DIFF), Diff)
     (row,) = diff.rows
-    assert (diff.version, diff.before.model, diff.after.model) == (3, "disable", "all")
+    assert (diff.version, diff.before.model, diff.after.model) == (DIFF_VERSION, "disable", "all")
     assert (row.before_name, row.before_us, row.before_usual_us) == ("r", (9,), 9.0)
     assert (row.after_name, row.after_us, row.after_usual_us) == ("r_fused", (4,), 4.0)
     assert (row.op_name, row.path, row.noise) == ("Relu", ("loop",), True)
@@ -61,10 +61,15 @@ def test_usual_times_of_an_old_profile_follow_anew_from_its_iterations() -> None
     times = {"calls": 4, "self_us": [90, 5, 40, 6], "usual_us": 17.0}
     node = {**times, "name": "a", "op_name": "Add", "total_us": [90, 7, 42, 8], "usual_total_us": 19.0}
     operator = {**times, "op_name": "Add", "nodes": 1, "total_us": [90, 7, 42, 8]}
-    side = {**SIDE, "nodes": [node], "operators": [operator]}
+    inner = {**node, "name": "b", "path": ["a"], "self_us": [9, 2, 2, 2], "total_us": [9, 2, 2, 2]}
+    sources = [{**times, "group": {"kind": "kept", "sources": ["a"], "executed": ["a"]}}]
+    modules = [{**operator, "module": "", "usual_total_us": 1.0}]
+    nodes = [{**node, "module": ""}, {**inner, "module": "x"}]
+    side = {**SIDE, "nodes": nodes, "operators": [operator], "sources": sources, "modules": modules}
     profile = from_document(json.dumps(side), Profile)
     assert (profile.version, profile.nodes[0].usual_us, profile.nodes[0].usual_total_us) == (PROFILE_VERSION, 5.5, 7.5)
-    assert profile.operators[0].usual_us == 5.5
+    assert (profile.operators[0].usual_us, profile.nodes_us, profile.sources[0].usual_us) == (7.5, 7.5, 5.5)
+    assert (profile.modules[0].usual_us, profile.modules[0].usual_total_us) == (5.5, 7.5)
     diff = from_document(json.dumps({**OLD_DIFF, "opti": side}), Diff)
     assert diff.after == profile
 
@@ -78,7 +83,9 @@ def test_an_old_diff_in_a_store_can_be_read(store: Store) -> None:
 
 def test_a_diff_of_a_newer_version_is_refused(store: Store) -> None:
     run = store.keep(replace(examples.diff(), version=DIFF_VERSION + 1), "diff")
-    with pytest.raises(StoreError, match=r"format version 4, and this onnxperf reads up to 3"):
+    with pytest.raises(
+        StoreError, match=rf"format version {DIFF_VERSION + 1}, and this onnxperf reads up to {DIFF_VERSION}"
+    ):
         store.load_record(run)
 
 

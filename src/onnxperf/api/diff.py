@@ -161,6 +161,8 @@ def _diff_of_models(
     case = _race(models, machine, request) if with_race else None
     stopped = case is not None and case.interrupted
     results = [_unprofiled(each, machine) for each in models] if stopped else _profiles(models, machine, request)
+    for result, model in zip(results, models, strict=True):
+        result.record = replace(result.record, unprofiled_ns=_raced_ns(case, model.label))
     notes = tuple(dict.fromkeys(note for entry in entries for note in entry.feeds.notes))
     return _result(results[0], results[1], case, notes)
 
@@ -193,6 +195,11 @@ def _race(models: Sequence[ProfiledSide], machine: Machine, request: _Request) -
     options = visible_options(request.settings.race, machine.cpu)
     end = run_race(specs, options, start_of(request.settings.limits), request.progress)
     return replace(judged_case(end, options), model=", ".join(dict.fromkeys(m.entry.model.label for m in models)))
+
+
+def _raced_ns(case: Case | None, label: str) -> float | None:
+    """The time of a side in the race, which is a call without the profiler."""
+    return next((each.time_ns for each in case.subjects if each.name == label), None) if case is not None else None
 
 
 def _profiles(models: Sequence[ProfiledSide], machine: Machine, request: _Request) -> list[ProfileResult]:

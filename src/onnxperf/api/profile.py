@@ -33,9 +33,10 @@ def profile(
 ) -> ProfileResult:
     """Profile a model with onnxruntime, or read a trace that onnxruntime wrote.
 
-    `source` is a model (a path, bytes or a ModelProto), a trace (a path or a list of events). A model runs in a
-    process of its own, `repeat` times (for about a second unless given), in turn with a session that is not profiled,
-    so that the cost of profiling is known. `keep_trace` names a file for onnxruntime's trace. `roofline` adds the
+    `source` is a model (a path, bytes or a ModelProto), a trace (a path or a list of events). A model runs in three
+    processes of its own, `repeat` times in all (for about 3 s, at least 30 times unless given), in turn with a session
+    that is not profiled, so that the cost of profiling is known. With fewer than 7, there is one process. `keep_trace`
+    names a file for onnxruntime's trace; those of later processes have a number in their names. `roofline` adds the
     operations and bytes of every node, and how far from what this machine can do it is; the peaks of the machine are
     measured first, unless they are known for so many threads.
     """

@@ -19,6 +19,7 @@ from onnxperf.errors import BadOption
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.profiling import Progress
 from onnxperf.records.options import LONG_TIMEOUT_S
+from onnxperf.records.profile import PROFILED_LAUNCHES
 from onnxperf.records.profiles import Profiles
 from onnxperf.results.profiles import ProfilesResult
 
@@ -35,8 +36,8 @@ def profile_variants(
 ) -> ProfilesResult:
     """Profile a model under every value of a setting, such as `threads=[1, 2]`, or under `variants` by name.
 
-    Each variant has a process of its own, and their inferences take turns. There is no verdict: `onnxperf.bench` races
-    variants, and `onnxperf.diff` compares two of them node by node.
+    Each variant has three processes of its own, and their inferences take turns. There is no verdict:
+    `onnxperf.bench` races variants, and `onnxperf.diff` compares two of them node by node.
     """
     settings = parse(keywords, ProfileKeywords, timeout)
     require(repeat is None or repeat >= 1, "repeat", repeat, "at least 1")
@@ -48,7 +49,7 @@ def profile_variants(
         Side(entry, only_setup("ort", "run", settings.under(each)).session, each.label or entry.model.label)
         for each in settings.variants
     ]
-    results = profiles_in_turns(sides, machine, repeat, settings.limits, progress, launches=1)
+    results = profiles_in_turns(sides, machine, repeat, settings.limits, progress, PROFILED_LAUNCHES)
     record = Profiles(
         model=entry.model.label,
         fingerprint=entry.model.fingerprint,

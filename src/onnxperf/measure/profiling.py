@@ -15,14 +15,16 @@ from onnxperf.measure.plan import WARM_NS, processors_of
 from onnxperf.measure.process import Worker, move_to
 from onnxperf.records.base import Scalar
 from onnxperf.records.options import Recording
-from onnxperf.records.profile import COMPARED_ITERATIONS, COMPARED_LAUNCHES
+from onnxperf.records.profile import COMPARED_LAUNCHES, iterations_for
 from onnxperf.records.trace import EVENT_CAP
 
 ROUNDS = 10
 """Turns that each session gets at most, in all launches together."""
-_DEFAULT_NS = 1_000_000_000
-"""Time of the inferences in a trace, unless their number is given."""
-_DEFAULT_REPEATS = range(5, 101)
+_DEFAULT_NS = 1_500_000_000
+"""Time of the inferences of a session in all launches, unless their number is given."""
+_DEFAULT_REPEATS = range(30, 151)
+_LONGEST_NS = 30_000_000_000
+"""Time from which on fewer inferences than that are enough."""
 _FEWEST = 3
 """Inferences in a launch: the first one, and two that count."""
 _WARMUP_NS = 50_000_000
@@ -65,7 +67,7 @@ def take_turns(
 ) -> TurnsEnd:
     """Call every session `repeat` times, a few calls at a turn; all but the one at its turn are frozen.
 
-    Unless `repeat` is given, this takes about a second; where it is one of several `launches`, a part of that.
+    Unless `repeat` is given, each takes about 1.5 s; where this is one of several `launches`, a part of that.
     """
     with ExitStack() as stack:
         workers = [stack.enter_context(closing(launch(spec))) for spec in specs]
@@ -114,7 +116,7 @@ def take_launches(
 
     `repeat` is the number of calls of each session that count in all launches; where these are too few, there is one.
     """
-    number = launches if repeat is None or repeat >= COMPARED_ITERATIONS else 1
+    number = launches if repeat is None or repeat >= iterations_for(launches) else 1
     calls = [None] * number if repeat is None else shares(repeat, number)
     ends: list[TurnsEnd] = []
     for index, counted in enumerate(calls):
@@ -176,11 +178,12 @@ def shares(total: int, parts: int) -> list[int]:
 
 
 def _repeat(requested: int | None, call_ns: float, most: int | None, launches: int) -> int:
-    """As often as requested, or for about a second in all launches; never so often that the trace is full."""
-    wanted = int(_DEFAULT_NS / launches / max(call_ns, 1.0))
-    fewest, usual = max(_FEWEST, _DEFAULT_REPEATS[0] // launches), _DEFAULT_REPEATS[-1] // launches
-    repeat = requested if requested is not None else max(fewest, min(wanted, usual))
-    return max(1, repeat if most is None else min(repeat, most))
+    """As often as requested, or for a while in all launches; never so often that the trace is full."""
+    if requested is None:
+        wanted, bearable = (int(each / launches / max(call_ns, 1.0)) for each in (_DEFAULT_NS, _LONGEST_NS))
+        fewest, usual = (end // launches + 1 for end in (_DEFAULT_REPEATS[0], _DEFAULT_REPEATS[-1]))
+        requested = min(max(wanted, fewest), usual) if bearable >= fewest else max(bearable, _FEWEST)
+    return max(1, requested if most is None else min(requested, most))
 
 
 def most_iterations(events_per_iteration: int) -> int:

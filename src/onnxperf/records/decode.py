@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections import defaultdict
+from typing import Any, TypeVar, cast
 
 import msgspec
+from msgspec.structs import replace
 
-from onnxperf.records.diff import Diff
-from onnxperf.records.profile import Profile, usual
+from onnxperf.records.diff import DIFF_VERSION, Diff, DiffRow
+from onnxperf.records.profile import PROFILE_VERSION, NodeTime, Profile, sum_of, usual
+from onnxperf.records.profiles import Profiles
 from onnxperf.records.rules import check_record
 
 T = TypeVar("T")
@@ -21,22 +23,18 @@ class DamagedRecord(ValueError):
 def decoded(value: object, kind: type[T]) -> T:
     """A record of a kind, one of an older version in today's form; whatever is wrong with it is a DamagedRecord."""
     try:
-        record = msgspec.convert(_upgraded(value, kind), kind)
+        if kind is Diff and isinstance(value, dict) and value.get("version") == 1:
+            value = _diff_with_before_and_after(value)
+        record = msgspec.convert(value, kind)
         check_record(record)
+        return cast("T", _timed_anew(record))
     except (ValueError, TypeError, ArithmeticError, AttributeError, RecursionError) as error:
         raise DamagedRecord(" ".join(str(error).split())) from error
-    return record
 
 
 def newest_version(kind: type) -> int:
     """The version of a kind of record that is written today."""
     return next(int(each.default) for each in msgspec.structs.fields(kind) if each.name == "version")
-
-
-def _upgraded(document: Any, kind: type) -> Any:
-    while isinstance(document, dict) and (step := _UPGRADES.get((kind, document.get("version")))) is not None:
-        document = step(document)
-    return document
 
 
 def _diff_with_before_and_after(document: dict[str, Any]) -> dict[str, Any]:
@@ -54,33 +52,67 @@ def _renamed(field: str, sides: dict[str, str]) -> str:
     return f"{sides.get(side, side)}{mark}{rest}"
 
 
-def _profile_with_faster_halves(document: dict[str, Any]) -> dict[str, Any]:
-    """Version 1 had other usual times; those of today follow from the times of the iterations."""
-    tables: dict[str, Any] = {
-        name: [_timed_anew(row, {"usual_us": "self_us", "usual_total_us": "total_us"}) for row in document[name]]
-        for name in ("operators", "nodes", "sources")
-        if name in document
-    }
-    return {**document, **tables, "version": 2}
+# ---------------------------------------------------------------- times that add up
 
 
-def _diff_with_faster_halves(document: dict[str, Any]) -> dict[str, Any]:
-    sides: dict[str, Any] = {
-        name: _upgraded(document[name], Profile) for name in ("before", "after") if name in document
-    }
-    times = {"before_usual_us": "before_us", "after_usual_us": "after_us"}
-    return {**document, **sides, "rows": [_timed_anew(row, times) for row in document.get("rows", ())], "version": 3}
+def _timed_anew(record: Any) -> Any:
+    """Older profiles had times that do not add up; those of today follow from the times of the iterations."""
+    if isinstance(record, Profile):
+        return record if record.version >= PROFILE_VERSION else _profile_that_adds_up(record)
+    if isinstance(record, Profiles):
+        return replace(record, variants=tuple(map(_timed_anew, record.variants)))
+    if isinstance(record, Diff) and record.version < DIFF_VERSION:
+        before, after = _timed_anew(record.before), _timed_anew(record.after)
+        rows = tuple(_row_timed_anew(row, before, after) for row in record.rows)
+        return replace(record, before=before, after=after, rows=rows, version=DIFF_VERSION)
+    return record
 
 
-def _timed_anew(row: Any, times: dict[str, str]) -> Any:
-    if not isinstance(row, dict):
-        return row
-    return {**row, **{name: usual(row.get(times[name], ())) for name in times if name in row}}
+def _row_timed_anew(row: DiffRow, before: Profile, after: Profile) -> DiffRow:
+    return replace(
+        row,
+        before_usual_us=usual(row.before_us, before.alike),
+        after_usual_us=usual(row.after_us, after.alike),
+    )
 
 
-_UPGRADES: dict[tuple[type, object], Callable[[dict[str, Any]], dict[str, Any]]] = {
-    (Diff, 1): _diff_with_before_and_after,
-    (Diff, 2): _diff_with_faster_halves,
-    (Profile, 1): _profile_with_faster_halves,
-}
-"""From a version of a record to the next one."""
+def _profile_that_adds_up(profile: Profile) -> Profile:
+    own = [replace(node, usual_us=usual(node.self_us, profile.alike)) for node in profile.nodes]
+    nodes = tuple(replace(node, usual_total_us=sum_of(each for each in own if _is_in(each, node))) for node in own)
+    by_place: dict[tuple[tuple[str, ...], str], list[NodeTime]] = defaultdict(list)
+    for node in nodes:
+        by_place[node.path, node.name].append(node)
+    sources = []
+    for source in profile.sources:
+        named = [by_place[source.group.path, name] for name in source.group.executed]
+        sources.append(replace(source, usual_us=sum_of([found.pop(0) for found in named if found])))
+    return replace(
+        profile,
+        nodes=nodes,
+        operators=tuple(
+            replace(each, usual_us=sum_of(node for node in nodes if node.op_name == each.op_name))
+            for each in profile.operators
+        ),
+        sources=tuple(sources),
+        modules=tuple(
+            replace(
+                each,
+                usual_us=sum_of(node for node in nodes if node.module == each.module),
+                usual_total_us=sum_of(node for node in nodes if _is_of(node.module, each.module)),
+            )
+            for each in profile.modules
+        ),
+        nodes_us=sum_of(nodes),
+        inference_us=profile.usual_run_us,
+        version=PROFILE_VERSION,
+    )
+
+
+def _is_in(node: NodeTime, outer: NodeTime) -> bool:
+    """Whether a node is the other one, or in one of its bodies."""
+    place = (*outer.path, outer.name)
+    return node is outer or node.path[: len(place)] == place
+
+
+def _is_of(module: str | None, outer: str) -> bool:
+    return module is not None and (not outer or module == outer or module.startswith(f"{outer}."))

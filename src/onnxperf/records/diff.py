@@ -15,8 +15,8 @@ from onnxperf.records.trace import TensorTypes
 
 Side = Literal["=", "-", "+"]
 
-DIFF_VERSION = 3
-"""Version 1 called the sides of a Diff base and opti; version 2 had the usual times of a Profile's version 1."""
+DIFF_VERSION = 4
+"""Version 1 called the sides of a Diff base and opti; before version 4, it had the usual times of older profiles."""
 
 
 class DiffRow(Struct, frozen=True, kw_only=True):
@@ -56,10 +56,10 @@ class DiffRow(Struct, frozen=True, kw_only=True):
     after_launch_us: tuple[Signed, ...] = ()
     """Self time in each launch of the second profile."""
     speedup: Amount | None = None
-    """First time / second time, the geometric mean over launches (times below 1 us count as 1 us); null where one side
+    """First time / second time, those of the usual iteration (times below 1 us count as 1 us); null where one side
     has no such node, or where there are too few launches to compare."""
     speedup_low: Amount | None = None
-    """Lower end of its interval, whose level takes all rows into account (Holm)."""
+    """Lower end of its interval, as wide as launches differ, whose level takes all rows into account (Holm)."""
     speedup_high: Amount | None = None
     """Upper end of its interval."""
     verdict: Verdict | None = None

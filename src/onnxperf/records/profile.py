@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from statistics import fmean as mean
+from statistics import fmean, median
 from typing import Literal
 
 from msgspec import Struct
@@ -18,12 +18,23 @@ from onnxperf.records.trace import TensorTypes
 
 GroupKind = Literal["kept", "fused", "inserted", "folded", "duplicate", "removed", "unattributed"]
 
+PROFILED_LAUNCHES = 3
+"""Processes of a profile: where its memory lies moves each node of a process."""
 COMPARED_LAUNCHES = 5
-"""Processes of each side that it takes to compare nodes: where its memory lies moves each node of a process."""
-COMPARED_ITERATIONS = 3 + 2 * (COMPARED_LAUNCHES - 1)
-"""Inferences of each side that are enough for that: two in each process, and the very first one."""
-PROFILE_VERSION = 2
-"""Version 1 took the usual time of a node from iterations whose sum was in the middle half."""
+"""Processes of each side that it takes to compare nodes."""
+PROFILE_VERSION = 3
+"""Before version 3, each row had a faster part of the iterations of its own, so that rows did not add up."""
+LARGE_OVERHEAD, DOMINATING_OVERHEAD = 1.5, 3.0
+"""Profiled / unprofiled time of a call from which on this leads the answer, and from which on the time in nodes is
+mostly the profiler's."""
+_SHORT_US = 10
+"""Times below this are averaged over consecutive iterations first: the quickest of whole microseconds are all alike."""
+_FEWEST_CHUNKS = 6
+
+
+def iterations_for(launches: int) -> int:
+    """Inferences that are enough for so many processes: two in each, and the very first one."""
+    return 1 + 2 * launches
 
 
 def steady(values: Sequence[int]) -> Sequence[int]:
@@ -32,18 +43,31 @@ def steady(values: Sequence[int]) -> Sequence[int]:
 
 
 def usual(values: Sequence[int], alike: Sequence[int] = ()) -> float:
-    """The mean of the faster half of the steady iterations; 0 where there is none.
-
-    Other programs only ever make an iteration slower, so the faster half is the undisturbed one. Parts that are
-    estimated each by itself never add up to more than their whole: a part is at most its mean over the iterations
-    that are the faster half of the whole. `alike` has a number for the kind of each iteration (its shapes, its
-    branches): each kind has its own faster half, and counts as often as it occurs.
-    """
+    """The time of a node, or of an inference: that of its steady iterations, of all launches together."""
     counted = steady(values)
-    first = len(values) - len(counted)
-    kinds = kinds_of(counted, alike[first:])
-    whole = math.fsum(len(each) * mean(sorted(each)[: (len(each) + 1) // 2]) for each in kinds)
-    return whole / len(counted) if counted else 0.0
+    return undisturbed(counted, alike[len(values) - len(counted) :])
+
+
+def undisturbed(values: Sequence[int], alike: Sequence[int] = ()) -> float:
+    """The mean of the quickest quarter of times, 0 where there is none: other programs only ever add time.
+
+    `alike` has a number for the kind of each iteration (its shapes, its branches): each kind has its own quickest
+    quarter, and counts as often as it occurs.
+    """
+    kinds = kinds_of(values, alike)
+    return math.fsum(len(each) * _quickest(each) for each in kinds) / len(values) if values else 0.0
+
+
+def _quickest(values: Sequence[int]) -> float:
+    size = math.ceil(_SHORT_US / max(median(values), 1))
+    size = max(1, min(size, len(values) // _FEWEST_CHUNKS))
+    means = [fmean(values[start : start + size]) for start in range(0, len(values) - size + 1, size)]
+    return fmean(sorted(means)[: quickest_of(len(means))])
+
+
+def quickest_of(number: int) -> int:
+    """How many of so many times are the quickest quarter, two at least."""
+    return max(2, math.ceil(number / 4))
 
 
 def kinds_of(values: Sequence[int], alike: Sequence[int]) -> list[list[int]]:
@@ -52,6 +76,11 @@ def kinds_of(values: Sequence[int], alike: Sequence[int]) -> list[list[int]]:
     for number, value in zip(alike or [0] * len(values), values, strict=False):
         kinds.setdefault(number, []).append(value)
     return list(kinds.values())
+
+
+def sum_of(rows: Iterable[Times]) -> float:
+    """The time of several rows together: nothing but the sum of their times."""
+    return math.fsum(row.usual_us for row in rows)
 
 
 def added(rows: Iterable[Sequence[int]]) -> tuple[int, ...]:
@@ -88,7 +117,8 @@ class Times(Struct, frozen=True, kw_only=True):
     self_us: tuple[Delta, ...]
     """Time in each iteration, without what ran inside (bodies of If, Loop and Scan)."""
     usual_us: Signed
-    """Self time in the usual iteration: the mean of its faster half of the iterations, the first left out."""
+    """Self time in the usual iteration. Of a node: the mean of the quickest quarter of its iterations, the first left
+    out, where those of less than 10 us are averaged in short rows first. Of all else: the sum of its nodes."""
 
     @property
     def steady_us(self) -> Sequence[int]:
@@ -136,7 +166,7 @@ class NodeTime(Times, frozen=True, kw_only=True):
     total_us: tuple[Delta, ...]
     """Time in each iteration, bodies included."""
     usual_total_us: Signed
-    """Time in the usual iteration, bodies included."""
+    """Time in the usual iteration with the nodes in its bodies: the sum of their times and of its own."""
     kernel_us: Delta | None = None
     """Time of the kernels that it launched on another device, over all iterations, where the trace has it."""
 
@@ -177,7 +207,7 @@ class ModuleTime(Times, frozen=True, kw_only=True):
     total_us: tuple[Delta, ...]
     """Time in each iteration, modules inside included."""
     usual_total_us: Signed
-    """Time in the usual iteration, modules inside included."""
+    """Time in the usual iteration with the modules inside: the sum of all nodes in them."""
 
 
 class SourceTime(Times, frozen=True, kw_only=True):
@@ -231,7 +261,7 @@ class Profile(Experiment, frozen=True, kw_only=True):
     """Complete inferences in it."""
     launches: tuple[Count, ...] = ()
     """How many of them ran in each process, where several took part; of later ones the first inference is left out.
-    Empty for one process, which shows nothing about how much processes differ."""
+    Empty for one process."""
     loading_us: Delta | None = None
     """Reading the model."""
     initialization_us: Delta | None = None
@@ -243,10 +273,15 @@ class Profile(Experiment, frozen=True, kw_only=True):
     did."""
     executor_us: tuple[Delta, ...] = ()
     """The part of each inference inside the executor."""
+    nodes_us: Signed = 0.0
+    """Time in nodes per inference: the sum of the times of all nodes, and of all operators."""
+    inference_us: Signed | None = None
+    """Measured inference, the mean of the quickest quarter. It is longer than the sum of nodes by the time outside
+    nodes, and by interference: each node has its own quickest iterations."""
     profiled_ns: Amount | None = None
-    """Median time of a call with the profiler on, seen from outside, the first one left out."""
+    """Time of a call with the profiler on, seen from outside: the mean of the quickest quarter."""
     unprofiled_ns: Amount | None = None
-    """Median time of a call without the profiler, measured in turn with it."""
+    """Time of a call without the profiler: the same of calls in turn with it, or the time in the race of a diff."""
     operators: tuple[OperatorTime, ...] = ()
     """Time per operator type, the most costly first."""
     nodes: tuple[NodeTime, ...] = ()
@@ -281,18 +316,14 @@ class Profile(Experiment, frozen=True, kw_only=True):
         parts = [values[end - size : end] for end, size in zip(ends, self.launches, strict=True)]
         return [steady(parts[0]), *parts[1:]] if parts else []
 
-    def usual_of(self, rows: Iterable[Times]) -> float:
-        """Self time of several rows together in the usual iteration."""
-        return usual(added(row.self_us for row in rows), self.alike)
-
     @property
     def usual_nodes_us(self) -> float:
-        """Time in nodes in the usual iteration: the whole of which operators, nodes and groups are parts."""
-        return self.usual_of(self.nodes)
+        """Time in nodes in the usual iteration: the sum of which operators, nodes and groups are parts."""
+        return sum_of(self.nodes)
 
     @property
     def usual_run_us(self) -> float | None:
-        """The usual inference: never less than its time in nodes, unless these overlap."""
+        """The measured inference."""
         return usual(self.run_us, self.alike) if self.run_us else None
 
     @property
@@ -305,13 +336,6 @@ class Profile(Experiment, frozen=True, kw_only=True):
     def nodes_overlap(self) -> bool:
         """Whether nodes ran side by side, so that their times add up to more than an inference."""
         return any(each < 0 for each in self.outside_us)
-
-    @property
-    def outside_share(self) -> float | None:
-        """The share of the usual inference outside of nodes."""
-        if not self.usual_run_us or not self.nodes or self.nodes_overlap:
-            return None
-        return usual(self.outside_us, self.alike) / self.usual_run_us
 
 
 class Optimization(Experiment, frozen=True, kw_only=True):

@@ -103,6 +103,10 @@ class Result(ABC, Generic[R]):
             raise BadOption.unknown("table", name, self.tables, option="table")
         return self.tables[name](self)
 
+    def sheet(self, name: str | None = None) -> DataFrame:
+        """A table as files hold it: with a last row of totals, where its rows add up to something."""
+        return self.table(name)
+
     def plot(self, ax: Any = None) -> Any:
         """The first of the charts; returns matplotlib's axes."""
         if not self.charts:
@@ -165,6 +169,15 @@ class Result(ABC, Generic[R]):
 
     def _repr_html_(self) -> str:
         return page_html(self.page())
+
+
+def with_total(frame: DataFrame, total: Mapping[str, object]) -> DataFrame:
+    """The table with one more row: what it has in these columns, and nothing in the others."""
+    from pandas import DataFrame, concat
+
+    last = DataFrame([[total.get(name) for name in frame.columns]], columns=frame.columns, dtype="object")
+    kinds = {name: kind for name, kind in frame.dtypes.items() if last[name].notna().all()}
+    return concat([frame, last.astype(kinds)], ignore_index=True)
 
 
 def frame_of(rows: Iterable[Sequence[object]], columns: Sequence[str]) -> DataFrame:

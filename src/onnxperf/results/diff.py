@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from onnxperf.render.profile.diff import MIN_SHARE, diff_page
 from onnxperf.render.profile.diff_chart import diff_plot, operators_plot
 from onnxperf.render.web.base import Section, Story, without_tables
 from onnxperf.render.web.sections.diff import diff_sections
-from onnxperf.results.base import Result
+from onnxperf.results.base import Result, with_total
 from onnxperf.results.profile import ProfileResult
 
 if TYPE_CHECKING:
@@ -75,6 +76,19 @@ class DiffResult(Result[Diff]):
     def story(self) -> Story:
         """Its tables stand in sections of their own."""
         return without_tables(super().story())
+
+    def sheet(self, name: str | None = None) -> DataFrame:
+        """A table as files hold it; it ends with its total."""
+        name = next(iter(self.tables)) if name is None else name
+        if name in ("before_nodes", "after_nodes"):
+            return (self.before if name == "before_nodes" else self.after).sheet("nodes")
+        frame = self.table(name)
+        if frame.empty:
+            return frame
+        before, after = (math.fsum(frame[side].dropna()) for side in ("before_us", "after_us"))
+        speedup = before / after if after > 0 else None
+        total = {"before_us": before, "after_us": after, "speedup": speedup}
+        return with_total(frame, {"op_name": "total", "label": "total", **total})
 
     def merged(self, per_iteration: bool = True) -> DataFrame:
         """One row per node of both sides, an outer join; time in the usual iteration, or sums."""

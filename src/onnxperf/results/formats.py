@@ -22,7 +22,7 @@ class Format(NamedTuple):
 
 
 def _markdown(result: Any, table: str | None) -> bytes:
-    return result.to_markdown().encode() if table is None else frames.markdown_bytes(result.table(table))
+    return result.to_markdown().encode() if table is None else frames.markdown_bytes(result.sheet(table))
 
 
 FORMATS: dict[str, Format] = {
@@ -31,13 +31,13 @@ FORMATS: dict[str, Format] = {
     ".html": Format(
         "the whole story as a page with charts, for a browser", lambda result, _: result.to_html().encode(), "page"
     ),
-    ".csv": Format("a table", lambda result, table: frames.csv_bytes(result.table(table)), "table"),
+    ".csv": Format("a table", lambda result, table: frames.csv_bytes(result.sheet(table)), "table"),
     ".parquet": Format(
-        "a table", lambda result, table: frames.parquet_bytes(result.table(table)), "table", frames.require_pyarrow
+        "a table", lambda result, table: frames.parquet_bytes(result.sheet(table)), "table", frames.require_pyarrow
     ),
     ".xlsx": Format(
         "all tables",
-        lambda result, _: frames.workbook_bytes({name: result.table(name) for name in result.table_names()}),
+        lambda result, _: frames.workbook_bytes({name: result.sheet(name) for name in result.table_names()}),
         "table",
         frames.require_xlsxwriter,
     ),

@@ -19,7 +19,7 @@ from onnxperf.analyze.trace.timeline import DRAWN, timeline_of
 from onnxperf.errors import BadOption
 from onnxperf.records.graph import Graph
 from onnxperf.records.headroom import Limit
-from onnxperf.records.profile import ModuleTime, NodeTime, OperatorTime, Profile, SourceTime, Timeline
+from onnxperf.records.profile import ModuleTime, NodeTime, OperatorTime, Profile, SourceTime, Timeline, sum_of
 from onnxperf.records.trace import Coded, Trace
 from onnxperf.records.view import GraphView
 from onnxperf.render.kit.page import Page
@@ -30,7 +30,7 @@ from onnxperf.render.profile.roofline_chart import roofline_plot
 from onnxperf.render.web.base import Section, Story, without_tables
 from onnxperf.render.web.sections.graph import DrawnGraph
 from onnxperf.render.web.sections.profile import profile_sections
-from onnxperf.results.base import Result, frame_of
+from onnxperf.results.base import Result, frame_of, with_total
 from onnxperf.results.formats import Format
 from onnxperf.results.node_memory import NodeMemoryResult
 
@@ -127,6 +127,22 @@ class ProfileResult(Result[Profile]):
             "events": self._trace is None,
         }
         return [name for name in self.tables if not missing.get(name)]
+
+    def sheet(self, name: str | None = None) -> DataFrame:
+        """A table as files hold it; those of times end with their total."""
+        name = next(iter(self.tables)) if name is None else name
+        frame = self.table(name)
+        if name not in _NAME_COLUMNS or frame.empty:
+            return frame
+        named = _NAME_COLUMNS[name]
+        without = [node for node in self.record.nodes if node.module is None]
+        if name == "modules" and without:  # modules alone do not add up to the whole
+            frame = with_total(frame, {named: "(no module)", **_sums(without, self.record.usual_nodes_us)})
+        sums = {named: "total", **_sums(self.record.nodes, self.record.usual_nodes_us)}
+        if self.record.headroom is not None:
+            whole = self.record.headroom.whole
+            sums |= {column: getattr(whole, column) for column in _LIMITS_THAT_ADD_UP}
+        return with_total(frame, sums)
 
     @cached_property
     def events(self) -> DataFrame:
@@ -294,6 +310,17 @@ _LIMIT_COLUMNS: dict[str, Callable[[Limit], object]] = {
 }
 
 
+_LIMITS_THAT_ADD_UP = ("flop", "moved_bytes", "limit_us", "could_win_us")
+_NAME_COLUMNS = {
+    "nodes": "node_name",
+    "operators": "op_name",
+    "sources": "kind",
+    "modules": "module",
+    "headroom": "node_name",
+}
+"""Tables whose rows add up, and where their last one says that it is the total."""
+
+
 class _Times(NamedTuple):
     """Sums, or means per iteration; then the share, the first iteration and the spread of the others."""
 
@@ -324,6 +351,23 @@ def _times(row: Timed, everything: float, per_iteration: bool) -> _Times:
         max_us=max(row.steady_us, default=None),
         kernel_us=None if kernel_us is None else summed(kernel_us),
     )
+
+
+def _sums(nodes: Sequence[NodeTime], everything: float) -> dict[str, object]:
+    """What the columns of these nodes add up to; in totals, each node is counted once."""
+    whole, own = sum_of(nodes), sum(sum(node.self_us) for node in nodes)
+    kernels = [node.kernel_us for node in nodes if node.kernel_us is not None]
+    return {
+        "nodes": len(nodes),
+        "calls": sum(node.calls for node in nodes),
+        "self_us": own,
+        "total_us": own,
+        "share": whole / everything if everything else 0.0,
+        "first_us": sum(node.self_us[0] for node in nodes if node.self_us),
+        "usual_us": whole,
+        "usual_total_us": whole,
+        "kernel_us": sum(kernels) if kernels else None,
+    }
 
 
 def _texts(column: Coded[str], rows: NDArray[np.intp]) -> list[str]:

@@ -8,7 +8,7 @@ from onnxperf.records.profiles import Profiles
 from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.profiles import profiles_page, profiles_plot
 from onnxperf.render.web.sections.profiles import profiles_sections
-from onnxperf.results.base import Result, frame_of
+from onnxperf.results.base import Result, frame_of, with_total
 from onnxperf.results.profile import ProfileResult
 
 if TYPE_CHECKING:
@@ -28,6 +28,15 @@ class ProfilesResult(Result[Profiles]):
     def page(self) -> Page:
         """Time per operator, a column for each variant."""
         return profiles_page(self.record, self.answer)
+
+    def sheet(self, name: str | None = None) -> DataFrame:
+        """A table as files hold it; that of operators ends with the total of each variant."""
+        frame = self.table(name)
+        if name not in (None, "operators") or frame.empty:
+            return frame
+        return with_total(
+            frame, {"op_name": "total", **{each.model: each.usual_nodes_us for each in self.record.variants}}
+        )
 
     def __getitem__(self, name: str) -> ProfileResult:
         """The profile of a variant: its sums, without its events."""

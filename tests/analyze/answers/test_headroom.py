@@ -51,12 +51,6 @@ def test_without_limits_nothing_is_said() -> None:
     assert list(headroom_notes(profile(node("a")))) == []
 
 
-def disturbed() -> Profile:
-    """Two nodes that were never fast in the same iterations."""
-    first = node("a", us=3000.0, self_us=(3000, 9000), total_us=(3000, 9000))
-    return profile(first, replace(first, name="b", self_us=(9000, 3000), total_us=(9000, 3000)))
-
-
 @pytest.mark.parametrize(
     ("made", "notes"),
     [
@@ -75,10 +69,6 @@ def disturbed() -> Profile:
         (
             profile(node("a"), node("g", provider="CUDAExecutionProvider")),
             ["1 node runs on another provider, whose limits are not known"],
-        ),
-        (
-            disturbed(),
-            ["disturbed: limits are compared with the usual times of single nodes, which add up to 6 ms of 12"],
         ),
     ],
 )

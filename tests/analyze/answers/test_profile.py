@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from onnxperf.analyze.answers.diff import diff_answer
 from onnxperf.analyze.answers.profile import node_memory_answer, profile_answer
 from onnxperf.analyze.trace.profile import operator_times
 from onnxperf.records.node_memory import NodeMemories, NodeMemory
 from onnxperf.records.profile import NodeTime, Profile
+from tests.render.profile import examples
 
 
 def node(name: str, op_name: str, us: int, **more: Any) -> NodeTime:
@@ -94,3 +96,23 @@ def test_the_peak_of_memory_and_the_planned_minimum(live: tuple[int | None, int 
         NodeMemory(name="relu", op_name="Relu", in_use_bytes=1_500_000, live_bytes=live[1]),
     )
     assert node_memory_answer(NodeMemories(model="m", iteration=0, nodes=nodes)) == sentence
+
+
+@pytest.mark.parametrize(
+    ("overhead", "start", "end"),
+    [
+        (None, "", "of the time in 1 node."),
+        (1.4, "", "of the time in 1 node."),
+        (2.3, "With the profiler, a call takes 2.3 times as long, so short nodes look longer", "the time in 1 node."),
+        (36.0, "With the profiler, a call takes 36 times as long, so times of nodes are mostly", "not of the model."),
+    ],
+)
+def test_a_large_overhead_of_the_profiler_leads_the_answer(overhead: float | None, start: str, end: str) -> None:
+    calls = {} if overhead is None else {"profiled_ns": overhead * 1e6, "unprofiled_ns": 1e6}
+    made = examples.profile(examples.node("n3"), **{"profiled_ns": None, **calls})
+    found = profile_answer(made)
+    assert found.startswith(start or "n3")
+    assert found.endswith(end)
+    with_race = diff_answer(examples.diff(before=made))
+    assert with_race.startswith(start)
+    assert bool(start) == with_race.startswith("With the profiler")

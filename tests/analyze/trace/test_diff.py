@@ -346,7 +346,7 @@ def test_sides_that_were_not_profiled_are_not_called_the_same(verdict: Verdict |
 def test_small_rows_together_get_the_same_test_as_single_ones() -> None:
     large = node("Conv", "large", (9000,) * 9)
     small = [node("Add", f"n{number}", (9, *range(10 + number, 18 + number))) for number in range(4)]
-    slower = [replace(each, self_us=tuple(us + 9 for us in each.self_us)) for each in small]
+    slower = [replace(each, self_us=tuple(us + 9 for us in each.self_us), usual_us=each.usual_us + 9) for each in small]
     for after, noise in ((small, True), (slower, False)):
         kept, others = by_row(diff([large, *small], [large, *after]), 0.01)
         assert (kept.rows[0].before_name, others.name, others.others) == ("large", "4 others", True)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from onnxperf.analyze.graphs.attribution import source_times
+from onnxperf.analyze.graphs.modules import module_times
 from onnxperf.analyze.trace.events import lay_out
 from onnxperf.analyze.trace.profile import node_times, operator_times, summarise, with_tensors
 from onnxperf.measure.trace.read import trace_of_events
 from onnxperf.records.graph import Graph, GraphNode
-from onnxperf.records.profile import Profile, SourceGroup, added
+from onnxperf.records.profile import NodeTime, Profile, SourceGroup, Times, added
 from tests.analyze.made_traces import Clock, Ran, events_of, graphs, loading, run_model, trace_of
 
 
@@ -65,7 +70,7 @@ def test_different_shapes_of_a_node_are_counted() -> None:
 
 def test_one_disturbed_iteration_does_not_change_the_time_of_a_node() -> None:
     quiet = [Ran("a", own_ns=2_200_000), Ran("b", own_ns=1_000_000)]
-    profile = profile_of([quiet, quiet, [Ran("a", own_ns=27_000_000), quiet[1]]])
+    profile = profile_of([quiet, quiet, quiet, [Ran("a", own_ns=27_000_000), quiet[1]]])
     assert [node.usual_us for node in profile.nodes] == [2200, 1000]
 
 
@@ -79,17 +84,45 @@ def test_iterations_of_other_shapes_or_branches_are_told_apart() -> None:
 
 
 @given(st.lists(graphs(st.integers(0, 300_000)), min_size=1, max_size=3), st.integers(1, 4), st.sampled_from([0, 700]))
-def test_no_part_of_an_inference_exceeds_its_whole(each: list[list[Ran]], repeat: int, gap_ns: int) -> None:
+def test_at_every_level_the_parts_add_up_to_the_whole(each: list[list[Ran]], repeat: int, gap_ns: int) -> None:
     profile = profile_of(each * repeat, gap_ns)
-    whole, run = profile.usual_nodes_us * (1 + 1e-9), (profile.usual_run_us or 0.0) * (1 + 2e-9)
-    assert whole <= run
-    assert 0 <= (profile.outside_share or 0.0) <= 1
-    for parts in (profile.nodes, profile.operators):
-        assert sum(part.usual_us for part in parts) <= whole
-    for node in profile.nodes:
-        assert node.usual_us <= node.usual_total_us <= run
-        inner = [each.usual_us for each in profile.nodes if each.path == (*node.path, node.name)]
-        assert node.usual_us + sum(inner) <= node.usual_total_us * (1 + 1e-9)
+    whole = profile.usual_nodes_us
+    nodes = [replace(node, module=node.op_name if number % 3 else None) for number, node in enumerate(profile.nodes)]
+    modules = module_times(nodes)
+    levels: dict[str, Sequence[Times]] = {
+        "nodes": nodes,
+        "operators": profile.operators,
+        "sources": source_times(some_groups(nodes), nodes),
+        "modules": [*modules, *(node for node in nodes if node.module is None)] if modules else nodes,
+    }
+    for name, parts in levels.items():
+        assert math.fsum(part.usual_us for part in parts) == pytest.approx(whole, rel=1e-12), name
+    assert profile.nodes_us == whole
+    outer = [node.usual_total_us for node in nodes if not node.path]
+    assert math.fsum(outer) == pytest.approx(whole, rel=1e-12)
+    for node in nodes:  # self + bodies = total
+        inner = [each.usual_total_us for each in nodes if each.path == (*node.path, node.name)]
+        assert node.usual_us + math.fsum(inner) == pytest.approx(node.usual_total_us, rel=1e-12)
+    for module in modules:
+        inside = [
+            each.usual_us for each in modules if f"{each.module}.".startswith(f"{module.module}.") or not module.module
+        ]
+        assert math.fsum(inside) == pytest.approx(module.usual_total_us, rel=1e-12)
+
+
+def some_groups(nodes: Sequence[NodeTime]) -> list[SourceGroup]:
+    """Groups of every second node; the others have none."""
+    return [
+        SourceGroup(
+            kind="kept",
+            path=node.path,
+            sources=("s",),
+            source_ops=("S",),
+            executed=(node.name,),
+            executed_ops=(node.op_name,),
+        )
+        for node in nodes[::2]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -156,16 +189,5 @@ def test_operators_nodes_and_sources_agree_to_the_microsecond(graph: list[Ran], 
     profile = profile_of([graph] * iterations, gap_ns)
     by_node = added([node.self_us for node in profile.nodes])
     assert added([operator.self_us for operator in operator_times(profile.nodes)]) == by_node
-    some = [
-        SourceGroup(
-            kind="kept",
-            path=node.path,
-            sources=("s",),
-            source_ops=("S",),
-            executed=(node.name,),
-            executed_ops=(node.op_name,),
-        )
-        for node in profile.nodes[::2]
-    ]
-    assert added([source.self_us for source in source_times(some, profile.nodes)]) == by_node
+    assert added([source.self_us for source in source_times(some_groups(profile.nodes), profile.nodes)]) == by_node
     assert sum(node.calls for node in profile.nodes) == sum(op.calls for op in profile.operators)

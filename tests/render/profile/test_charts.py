@@ -177,7 +177,7 @@ def test_a_profile_shows_time_and_executions_of_each_operator() -> None:
     assert names(time)[:2] == ["Conv", "PRelu"]
     assert len(bars(time)) == len(bars(count)) == 9
     assert words(count)[:2] == ["4", "2"]
-    assert re.fullmatch(r"4\d\.\d ms · 9\d\.\d %", words(time)[0])
+    assert re.fullmatch(r"\d\d\.\d ms · 9\d\.\d %", words(time)[0])
     assert time.get_xlabel() == "ms per iteration"
 
 
@@ -230,7 +230,8 @@ def test_a_diff_shows_both_sides_and_folds_what_is_small() -> None:
     all_times, all_counts = diff_plot(examples.diff(), min_share=0)
     assert sum(bars(all_counts)) == len(examples.before().nodes) + len(examples.after().nodes)
     both = examples.before().usual_nodes_us + examples.after().usual_nodes_us
-    assert sum(bars(all_times)) <= sum(bars(time)) <= both  # parts, each by itself, are at most their whole
+    assert sum(bars(all_times)) == pytest.approx(both, abs=0)
+    assert sum(bars(time)) == pytest.approx(both, abs=0)
 
 
 def test_noise_is_pale() -> None:

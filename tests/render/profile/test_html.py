@@ -36,7 +36,7 @@ def test_no_name_becomes_markup(name: str) -> None:
     [
         (
             profile_page(profiles.profile()),
-            ["Intel Xeon", "1.93 ms", profiles.LONG_NAME, "FusedConv: n3", "Conv takes 41 %", "faster half of 5"],
+            ["Intel Xeon", "1.93 ms", profiles.LONG_NAME, "FusedConv: n3", "Conv takes 41 %", "2 quickest of 5"],
         ),
         (DiffResult(profiles.diff()).page(), ["against", "noise", "gone", "1.191…1.217", "5 others", "1.20 times"]),
         (

@@ -80,7 +80,8 @@ def test_the_heading_and_the_session_come_first() -> None:
         "resnet.onnx · Intel Xeon Platinum 8370C · 2 threads · level all · onnxruntime 1.31.1 · 6 iterations"
     )
     assert "model loading 3.21 ms · session initialisation 45.1 ms · first inference 27.0 ms" in lines[1]
-    assert "usual inference 9.00 ms (mean of the faster half of 5 iterations) · outside of nodes 2.81 %" in lines[1]
+    measured = "measured inference 9.00 ms (1.03 times the sum of nodes: interference and time outside nodes)"
+    assert measured in " ".join(lines[1:3])
     assert "a call with the profiler 9.30 ms, without 8.70 ms, ratio 1.069×" in lines[2]  # noqa: RUF001
 
 
@@ -131,7 +132,7 @@ def test_a_body_node_without_its_node_says_where_it_was() -> None:
 
 def test_totals_and_providers_are_shown_only_where_they_differ() -> None:
     plain = printed(profiles.profile(profiles.node("a")), 200)
-    assert "total" not in plain
+    assert "self" not in plain
     assert "provider" not in plain
     mixed = printed(profiles.profile(profiles.node("a"), profiles.node("b", provider="CUDAExecutionProvider")), 200)
     assert "CUDA" in mixed
@@ -191,6 +192,28 @@ def test_long_names_that_differ_in_one_number_are_told_apart(width: int) -> None
     assert len({line.split()[0] for line in table if line.startswith("/enc")}) == 12
 
 
+def test_every_table_ends_with_its_total_which_its_rows_add_up_to() -> None:
+    nodes = (profiles.node("n3", 900, op_name="FusedConv"), profiles.node("n6", 400), profiles.node("mystery", 7))
+    text = printed(profiles.profile(*nodes, sources=profiles.sources()[:2]), top=1)
+    totals = [cells(line) for line in text.splitlines() if line.split()[:1] == ["total"]]
+    assert totals == [["total", "3", "1.31 ms", "100 %"], ["total", "1.31 ms", "100 %"], ["total", "1.30 ms", "99.5 %"]]
+    (total,) = [cells(line) for line in printed(profiles.diff()).splitlines() if line.split()[:1] == ["total"]]
+    assert total == ["total", "2.96 ms", "1.66 ms", "-1.30 ms", "1.788×"]  # noqa: RUF001
+
+
+@pytest.mark.parametrize(
+    ("overhead", "heading"), [(None, "share"), (1.4, "share"), (2.9, "share"), (3.1, "profiled share")]
+)
+def test_shares_of_the_profiler_are_not_called_shares_of_the_model(overhead: float | None, heading: str) -> None:
+    calls = {} if overhead is None else {"profiled_ns": overhead * 1e6, "unprofiled_ns": 1e6}
+    (headings,) = [
+        cells(line)
+        for line in printed(profiles.profile(profiles.node(), **{"profiled_ns": None} | calls), 200).splitlines()
+        if line.startswith("operator")
+    ]
+    assert heading in headings
+
+
 def test_modules_stand_under_the_module_that_they_are_in() -> None:
     nodes = (
         profiles.node("a", 300, module="enc.layer.0.conv"),
@@ -202,10 +225,12 @@ def test_modules_stand_under_the_module_that_they_are_in() -> None:
     text = printed(profiles.profile(*nodes, modules=module_times(nodes)), top=4)
     table = text.split("Time per module")[1].split("\n\n")[0].splitlines()[3:]
     assert [line[:20].rstrip() for line in table] == [
-        "(outermost module)", "  enc.layer", "    0", "    1", "1 other", "(no module)",
+        "(outermost module)", "  enc.layer", "    0", "    1", "1 other", "(no module)", "total",
     ]  # fmt: skip
     assert cells(table[2]) == ["0", "2", "200 µs", "500 µs", "50.0 %"]
+    assert cells(table[4]) == ["1 other", "300 µs"]
     assert cells(table[5]) == ["(no module)", "1", "50 µs", "50 µs", "5.00 %"]
+    assert cells(table[6]) == ["total", "5", "1.00 ms", "1.00 ms", "100 %"]
     assert "module" not in printed(profiles.profile())
 
 

@@ -74,19 +74,19 @@ def test_the_bars_of_operators_have_the_times_of_their_table() -> None:
 def test_a_row_of_a_node_is_linked_with_its_original_nodes() -> None:
     profile = made.profile(made.node("n3"), made.node("n6"))
     tables = {each.table.columns[0].heading: each for each in parts(profile_sections(profile), LinkedTable)}
-    assert set(tables["node"].keys) == {"n3", "n6"}
+    assert set(tables["node"].keys) == {"n3", "n6", ""}
     assert set(tables["nodes of the original model"].keys) >= {"n3", "n6", "ReorderInput"}
-    assert tables["operator"].keys == [operator_link("Conv")]
+    assert tables["operator"].keys == [operator_link("Conv"), ""]
 
 
-def test_every_row_has_a_key_or_stands_for_the_others() -> None:
+def test_every_row_has_a_key_or_stands_for_the_others_or_for_all() -> None:
     profile = made.profile(*(made.node(f"n{place}") for place in range(MOST_ROWS + 3)))
     (nodes,) = [
         each for each in parts(profile_sections(profile), LinkedTable) if each.table.columns[0].heading == "node"
     ]
-    assert len(nodes.keys) == len(nodes.table.rows) == MOST_ROWS + 1
-    assert nodes.keys[-1] == ""
-    assert nodes.table.rows[-1].cells[0] == "3 others"
+    assert len(nodes.keys) == len(nodes.table.rows) == MOST_ROWS + 2
+    assert nodes.keys[-2:] == ["", ""]
+    assert [row.cells[0] for row in nodes.table.rows[-2:]] == ["3 others", "total"]
 
 
 def test_a_timeline_has_one_mark_per_execution_and_a_lane_per_thread_and_depth() -> None:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from onnxperf.analyze.answers.profile import overhead_words
 from onnxperf.analyze.answers.race import answer
 from onnxperf.records.diff import Diff, DiffRow
-from onnxperf.records.profile import COMPARED_ITERATIONS, COMPARED_LAUNCHES, Profile
+from onnxperf.records.profile import COMPARED_LAUNCHES, Profile, iterations_for
 from onnxperf.records.race import Case
 from onnxperf.wording.numbers import count, microseconds
 
@@ -25,7 +26,12 @@ def diff_answer(diff: Diff) -> str:
     parts = [verdict or _profiled(before, after), _exchange(diff.rows)]
     if decided or not verdict:
         parts.append(_largest_change(diff))
-    return "; ".join(parts) + "."
+    return f"{overhead_words(_overhead(diff))}{'; '.join(parts)}."
+
+
+def _overhead(diff: Diff) -> float | None:
+    """What the profiler adds to the calls of the side that it slows down more."""
+    return max((each.overhead for each in (diff.before, diff.after) if each.overhead), default=None)
 
 
 def _unprofiled(before: Profile, after: Profile) -> str:
@@ -86,7 +92,7 @@ def _unproven(diff: Diff) -> str:
     ran = f"{count(launches, 'process', 'processes')} of each side cannot prove that a node changed"
     if diff.before.interrupted or diff.after.interrupted:
         return ran
-    return f"{ran}: compare the models themselves, with `repeat={COMPARED_ITERATIONS}` or more"
+    return f"{ran}: compare the models themselves, with `repeat={iterations_for(COMPARED_LAUNCHES)}` or more"
 
 
 def _profiles_agree_with_race(diff: Diff) -> bool:

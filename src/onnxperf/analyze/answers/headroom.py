@@ -15,8 +15,6 @@ WORTH_WINNING = 0.03
 _WORTH_NOTING = 0.05
 _NEARLY_ALL = 0.995
 _NAME_LENGTH = 48
-_UNDISTURBED = 0.9
-"""Part of the time in all nodes below which their single times do not add up to it."""
 
 
 def headroom_answer(profile: Profile) -> str:
@@ -79,9 +77,6 @@ def headroom_notes(profile: Profile) -> Iterator[str]:
         share = share_percent(sum(uncounted.values()) / whole_us)
         yield f"the arithmetic of {', '.join(map(name_of, costly))} ({share} of the time) is not counted"
     yield from _faster(headroom)
-    if whole_us < _UNDISTURBED * profile.usual_nodes_us:
-        part, whole = _same_unit(whole_us, profile.usual_nodes_us)
-        yield f"disturbed: limits are compared with the usual times of single nodes, which add up to {part} of {whole}"
 
 
 def _faster(headroom: Headroom) -> Iterator[str]:

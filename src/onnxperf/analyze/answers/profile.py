@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from onnxperf.records.node_memory import NodeMemories, NodeMemory
-from onnxperf.records.profile import NodeTime, OperatorTime, Profile
+from onnxperf.records.profile import DOMINATING_OVERHEAD, LARGE_OVERHEAD, NodeTime, OperatorTime, Profile
 from onnxperf.wording.names import name_of, shortened
-from onnxperf.wording.numbers import count, decimal_size, share_percent
+from onnxperf.wording.numbers import count, decimal_size, share_percent, significant
 
 WORTH_NAMING = 0.05
 """The share of the time from which on an operator is named."""
@@ -18,7 +18,7 @@ _NAME_LENGTH = 48
 
 
 def profile_answer(profile: Profile) -> str:
-    """The nodes and operators that take the most time, each as a share of the time in all nodes."""
+    """The nodes and operators that take the most time, each as a share of the sum of all nodes."""
     everything = profile.usual_nodes_us
     if not everything:
         return "No node took any time that the trace could show."
@@ -31,7 +31,20 @@ def profile_answer(profile: Profile) -> str:
     listing = ", ".join(parts or [f"the largest share, {costly[0].op_name}'s, is under {share_percent(WORTH_NAMING)}"])
     # The name of a node keeps its spelling at the start of the sentence.
     start = listing if parts else f"{listing[0].upper()}{listing[1:]}"
-    return f"{start} of the time in {count(len(profile.nodes), 'node')}."
+    nodes = count(len(profile.nodes), "node")
+    of_profiler = (profile.overhead or 0.0) >= DOMINATING_OVERHEAD
+    whole = f"the profiled time in {nodes}, not of the model" if of_profiler else f"the time in {nodes}"
+    return f"{overhead_words(profile.overhead)}{start} of {whole}."
+
+
+def overhead_words(overhead: float | None) -> str:
+    """What the profiler adds to a call, as the first sentence of an answer; empty where that is little, or unknown."""
+    if overhead is None or overhead < LARGE_OVERHEAD:
+        return ""
+    longer = f"With the profiler, a call takes {significant(overhead)} times as long"
+    if overhead < DOMINATING_OVERHEAD:
+        return f"{longer}, so short nodes look longer than they are. "
+    return f"{longer}, so times of nodes are mostly the profiler's. "
 
 
 def _operator(operator: OperatorTime, nodes: Sequence[NodeTime], everything: float) -> str:

@@ -22,7 +22,7 @@ from onnxperf.analyze.graphs.correspondence import (
     passes,
 )
 from onnxperf.records.graph import Graph, GraphNode, Path
-from onnxperf.records.profile import GroupKind, NodeTime, SourceGroup, SourceTime, added, usual
+from onnxperf.records.profile import GroupKind, NodeTime, SourceGroup, SourceTime, added, sum_of
 
 _Place = tuple[int, int]
 """A group, and the number of an executed node in it."""
@@ -277,9 +277,7 @@ def _renamed(node: GraphNode, names: Mapping[str, str]) -> GraphNode:
 # ---------------------------------------------------------------- times
 
 
-def source_times(
-    groups: Sequence[SourceGroup], nodes: Sequence[NodeTime], alike: Sequence[int] = ()
-) -> tuple[SourceTime, ...]:
+def source_times(groups: Sequence[SourceGroup], nodes: Sequence[NodeTime]) -> tuple[SourceTime, ...]:
     """The time of every group, the most costly first; what no group names is in groups of its own."""
     groups = list(groups)
     owned: dict[int, list[NodeTime]] = defaultdict(list)
@@ -293,17 +291,16 @@ def source_times(
             owned[place[0]].append(node)
             groups[place[0]] = _called(groups[place[0]], place[1], node.name)
     iterations = max((len(node.self_us) for node in nodes), default=0)
-    times = [_time(group, owned[index], iterations, alike) for index, group in enumerate(groups)]
+    times = [_time(group, owned[index], iterations) for index, group in enumerate(groups)]
     return tuple(sorted(times, key=lambda time: (not time.calls, -sum(time.self_us))))
 
 
-def _time(group: SourceGroup, nodes: Sequence[NodeTime], iterations: int, alike: Sequence[int]) -> SourceTime:
-    self_us = added([(0,) * iterations, *(node.self_us for node in nodes)])
+def _time(group: SourceGroup, nodes: Sequence[NodeTime], iterations: int) -> SourceTime:
     return SourceTime(
         group=group,
         calls=sum(node.calls for node in nodes),
-        self_us=self_us,
-        usual_us=usual(self_us, alike),
+        self_us=added([(0,) * iterations, *(node.self_us for node in nodes)]),
+        usual_us=sum_of(nodes),
     )
 
 

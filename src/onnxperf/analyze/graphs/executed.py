@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from onnxperf.records.graph import Graph
-from onnxperf.records.profile import NodeTime, Profile
+from onnxperf.records.profile import NodeTime, Profile, sum_of
 
 
 def share_of(profile: Profile, nodes: Collection[NodeTime]) -> float | None:
     """Part of the time in all nodes that some of them take; None where the trace shows no time."""
     everything = profile.usual_nodes_us
-    return min(1.0, profile.usual_of(nodes) / everything) if everything and nodes else None
+    return min(1.0, sum_of(nodes) / everything) if everything and nodes else None
 
 
 def executed_where(profile: Profile, wanted: Callable[[NodeTime], bool]) -> list[NodeTime]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
 from msgspec.structs import replace
 
 from onnxperf.analyze.graphs.attribution import places_of
-from onnxperf.records.profile import ModuleTime, NodeTime, SourceGroup, added, usual
+from onnxperf.records.profile import ModuleTime, NodeTime, SourceGroup, added, sum_of
 
 _Module = tuple[str, ...]
 
@@ -65,7 +65,7 @@ def _common(paths: Sequence[_Module]) -> _Module:
 # ---------------------------------------------------------------- times
 
 
-def module_times(nodes: Sequence[NodeTime], alike: Sequence[int] = ()) -> tuple[ModuleTime, ...]:
+def module_times(nodes: Sequence[NodeTime]) -> tuple[ModuleTime, ...]:
     """Time per module, each before the modules inside it, the most costly first; nothing where no module is known."""
     own: dict[_Module, list[NodeTime]] = {}
     for node in nodes:
@@ -78,25 +78,21 @@ def module_times(nodes: Sequence[NodeTime], alike: Sequence[int] = ()) -> tuple[
     if set(everything) <= {()}:
         return ()
     none = (0,) * len(nodes[0].self_us)
-    times = {path: _time(path, own.get(path, ()), members, none, alike) for path, members in everything.items()}
+    times = {path: _time(path, own.get(path, ()), members, none) for path, members in everything.items()}
     inside = Counter(path[:-1] for path in times if path)
     # A module that only wraps another one has the same time, and says nothing more.
     return tuple(times[path] for path in _in_order(times) if path in own or inside[path] != 1)
 
 
-def _time(
-    path: _Module, own: Iterable[NodeTime], members: Sequence[NodeTime], none: tuple[int, ...], alike: Sequence[int]
-) -> ModuleTime:
-    self_us = added([none, *(node.self_us for node in own)])
-    total_us = added(node.self_us for node in members)
+def _time(path: _Module, own: Sequence[NodeTime], members: Sequence[NodeTime], none: tuple[int, ...]) -> ModuleTime:
     return ModuleTime(
         module=".".join(path),
         nodes=len(members),
         calls=sum(node.calls for node in own),
-        self_us=self_us,
-        usual_us=usual(self_us, alike),
-        total_us=total_us,
-        usual_total_us=usual(total_us, alike),
+        self_us=added([none, *(node.self_us for node in own)]),
+        usual_us=sum_of(own),
+        total_us=added(node.self_us for node in members),
+        usual_total_us=sum_of(members),
     )
 
 

@@ -12,7 +12,15 @@ from onnxperf.errors import BadOption
 from onnxperf.records.graph import Path, Place
 from onnxperf.records.headroom import Limit
 from onnxperf.records.node_memory import NodeMemory
-from onnxperf.records.profile import NodeTime, Profile, SourceTime, link, modules_around, operator_link
+from onnxperf.records.profile import (
+    DOMINATING_OVERHEAD,
+    NodeTime,
+    Profile,
+    SourceTime,
+    link,
+    modules_around,
+    operator_link,
+)
 from onnxperf.records.view import GraphView, Metrics, NodeMetric, ViewGraph, ViewNode
 from onnxperf.wording.numbers import count, magnitude, percent, significant, spoken_size, time_text
 
@@ -69,7 +77,8 @@ def _of_names(nodes: tuple[NodeTime, ...], places: _Places) -> Iterator[tuple[st
 
 
 def _title(profile: Profile, total_us: float) -> str:
-    whole = f"{time_text(total_us * 1000)} per inference ({profile.model})"
+    profiled = " with the profiler" if (profile.overhead or 0.0) >= DOMINATING_OVERHEAD else ""
+    whole = f"{time_text(total_us * 1000)} per inference{profiled} ({profile.model})"
     return f"nodes, with their share of {whole}; fused nodes share one time"
 
 

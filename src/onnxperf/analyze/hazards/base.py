@@ -10,7 +10,7 @@ from onnxperf.records.advice import Hazard
 from onnxperf.records.inspection import Inspection
 from onnxperf.records.memory import InputCopy
 from onnxperf.records.options import SessionOptions
-from onnxperf.records.profile import NodeTime, Profile
+from onnxperf.records.profile import NodeTime, Profile, sum_of
 
 
 class ArenaUse(Struct, frozen=True, kw_only=True):
@@ -48,13 +48,12 @@ class Facts(Struct, frozen=True, kw_only=True):
 
     @property
     def run_us(self) -> float:
-        """The usual inference in the trace, or its time in nodes where the trace has no more."""
+        """The measured inference in the trace, or the sum of its nodes where the trace has no more."""
         return self.profile.usual_run_us or self.profile.usual_nodes_us
 
     def share_of(self, rows: Iterable[NodeTime]) -> float:
-        """Part of the usual inference in these nodes, from 0 to 1."""
-        several = list(rows)
-        return min(self.profile.usual_of(several) / self.run_us, 1.0) if several and self.run_us else 0.0
+        """Part of the measured inference in these nodes, from 0 to 1."""
+        return min(sum_of(rows) / self.run_us, 1.0) if self.run_us > 0 else 0.0
 
 
 Finder = Callable[[Facts], Iterator[Hazard]]

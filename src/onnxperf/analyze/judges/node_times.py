@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from functools import cache
-from statistics import fmean, median
+from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
@@ -15,14 +15,11 @@ from onnxperf.analyze.judges.statistics import Estimate, holm_levels, student_qu
 from onnxperf.analyze.trace.diff import align
 from onnxperf.records.comparison import Comparison
 from onnxperf.records.diff import DiffRow
-from onnxperf.records.profile import COMPARED_LAUNCHES, Profile, Times, kinds_of
+from onnxperf.records.profile import COMPARED_LAUNCHES, Profile, Times, undisturbed
 from onnxperf.records.race import ALPHA, SMALL_CLAIM
 
 CLOCK_US = 1
 """Onnxruntime cuts times to whole microseconds, so that two equal times may differ by one."""
-_SHORT_US = 10
-"""Times below this are averaged over consecutive iterations first: the quickest of whole microseconds are all alike."""
-_FEWEST_CHUNKS = 6
 _LARGEST_LOG = 40.0
 """Ratios beyond this are not told apart; a record holds none that is much larger."""
 
@@ -49,7 +46,7 @@ def launch_times(profile: Profile, self_us: Sequence[int]) -> LaunchTimes:
     """The undisturbed time in each launch; each kind of iteration counts as often as it occurs."""
     values = profile.by_launch(self_us)
     kinds = profile.by_launch(profile.alike) if profile.alike else [()] * len(values)
-    return tuple(map(_time_of_launch, values, kinds))
+    return tuple(map(undisturbed, values, kinds))
 
 
 def launch_sums(profile: Profile, several: Iterable[Times]) -> LaunchTimes:
@@ -63,24 +60,14 @@ def added_launches(several: Iterable[LaunchTimes]) -> LaunchTimes:
     return tuple(map(math.fsum, zip(*several, strict=False)))
 
 
-def _time_of_launch(values: Sequence[int], alike: Sequence[int]) -> float:
-    kinds = kinds_of(values, alike)
-    return math.fsum(len(each) * _quickest(each) for each in kinds) / len(values) if values else 0.0
-
-
-def _quickest(values: Sequence[int]) -> float:
-    """The mean of the quickest quarter, and of two at least."""
-    size = math.ceil(_SHORT_US / max(median(values), 1))
-    size = max(1, min(size, len(values) // _FEWEST_CHUNKS))
-    means = [fmean(values[start : start + size]) for start in range(0, len(values) - size + 1, size)]
-    return fmean(sorted(means)[: max(2, math.ceil(len(means) / 4))])
-
-
 # ---------------------------------------------------------------- verdicts
 
 
 def compare_times(pairs: Sequence[TimedPair], other_tests: int = 0) -> list[Comparison]:
-    """What launches say about each pair, with Holm's correction for all of them and for `other_tests` made besides."""
+    """What launches say about each pair, with Holm's correction for all of them and for `other_tests` made besides.
+
+    The ratio is that of the shown times, so that no table contradicts it; its error is that of the launches.
+    """
     estimates = [_estimate(pair) for pair in pairs]
     p_values = [1.0 if each is None else each.p_value for each in estimates]
     tested = len(p_values) + other_tests
@@ -92,8 +79,9 @@ def compare_times(pairs: Sequence[TimedPair], other_tests: int = 0) -> list[Comp
             found.append(Comparison(reason=f"fewer than {COMPARED_LAUNCHES} launches of each side"))
             continue
         reach = quantile(level, estimate.freedom) * estimate.error
-        ratio, low, high = map(_ratio, (estimate.value, estimate.value - reach, estimate.value + reach))
-        is_proven = p_value <= level and _is_large(pair, ratio)
+        shown = _log_ratio(*pair.shown_us)
+        ratio, low, high = map(_ratio, (shown, shown - reach, shown + reach))
+        is_proven = p_value <= level and not low <= 1 <= high and _is_large(pair, ratio)
         found.append(
             Comparison(
                 ratio=ratio,
@@ -117,8 +105,11 @@ def _estimate(pair: TimedPair) -> Estimate | None:
     if pair.launches < COMPARED_LAUNCHES:
         return None
     both = zip(pair.before_us, pair.after_us, strict=False)  # launches of one number ran in turn
-    logs = [math.log(max(before, CLOCK_US) / max(after, CLOCK_US)) for before, after in both]
-    return trimmed_mean(np.array(logs, dtype=np.float64))
+    return trimmed_mean(np.array([_log_ratio(before, after) for before, after in both], dtype=np.float64))
+
+
+def _log_ratio(before_us: float, after_us: float) -> float:
+    return math.log(max(before_us, CLOCK_US) / max(after_us, CLOCK_US))
 
 
 def _ratio(log: float) -> float:

@@ -12,7 +12,7 @@ from onnxperf.analyze.graphs.quantized import CONVERSIONS, Descendant, OriginalG
 from onnxperf.analyze.judges.node_times import TimedPair, compare_times, launch_sums
 from onnxperf.records.comparison import Comparison, Verdict
 from onnxperf.records.graph import Graph, GraphNode
-from onnxperf.records.profile import NodeTime, Profile
+from onnxperf.records.profile import NodeTime, Profile, sum_of
 from onnxperf.records.quantize import (
     FLOAT32,
     INT8,
@@ -153,7 +153,7 @@ def layers_of(sides: Sides) -> tuple[LayerChange, ...]:
     for key, mine in members.items():
         timed = [[node for node, sources in side if sources and layer[sources[0]] == key] for side in (before, after)]
         if any(timed):
-            change = _change(original, sides, mine, timed[0], timed[1], not touched.isdisjoint(mine))
+            change = _change(original, mine, timed[0], timed[1], not touched.isdisjoint(mine))
             launches = launch_sums(sides.before, timed[0]), launch_sums(sides.after, timed[1])
             changes.append(change)
             pairs.append(TimedPair(*launches, (change.before_us, change.after_us)))
@@ -215,20 +215,18 @@ def _touched(original: OriginalGraph, sides: Sides) -> set[int]:
 
 def _change(
     original: OriginalGraph,
-    sides: Sides,
     indices: Sequence[int],
     before: Sequence[NodeTime],
     after: Sequence[NodeTime],
     quantized: bool,
 ) -> LayerChange:
-    times = sides.before.usual_of(before) if before else 0.0, sides.after.usual_of(after) if after else 0.0
     conversions = [node for node in after if node.op_name in CONVERSIONS]
     return LayerChange(
         nodes=original.names(indices),
-        ops=tuple(sides.original.nodes[index].op_type for index in indices),
-        before_us=times[0],
-        after_us=times[1],
-        convert_us=sides.after.usual_of(conversions) if conversions else 0.0,
+        ops=tuple(original.graph.nodes[index].op_type for index in indices),
+        before_us=sum_of(before),
+        after_us=sum_of(after),
+        convert_us=sum_of(conversions),
         kernels=tuple(node.op_name for node in after if node.op_name not in CONVERSIONS),
         quantized=quantized,
     )

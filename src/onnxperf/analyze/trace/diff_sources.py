@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from onnxperf.records.diff import Diff, SourceChange
-from onnxperf.records.profile import Profile, SourceTime
+from onnxperf.records.profile import Profile, SourceTime, sum_of
 
 Place = tuple[tuple[str, ...], str]
 """Nodes whose bodies an original node is in, and its name."""
@@ -23,7 +23,7 @@ def by_source(diff: Diff) -> list[SourceChange]:
         groups = [side.get(owner, []) for side in sides]
         first = next(each for side in reversed(groups) for each in side)
         names = max((each.group.sources for side in groups for each in side), key=len)
-        times = [profile.usual_of(side) for profile, side in zip((before, after), groups, strict=True)]
+        times = list(map(sum_of, groups))
         found.append(
             SourceChange(
                 names=names or first.group.executed, link=first.group.link, before_us=times[0], after_us=times[1]

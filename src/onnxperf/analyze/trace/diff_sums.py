@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -9,7 +10,6 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.judges.node_times import compare_times, is_different, pair_of
 from onnxperf.records.diff import Diff, DiffRow, DiffSum, Side
-from onnxperf.records.profile import added, usual
 from onnxperf.wording.labels import label, signature
 from onnxperf.wording.numbers import count
 
@@ -18,8 +18,8 @@ def by_row(diff: Diff, min_share: float) -> list[DiffSum]:
     """Every row in the order of execution; those under the share of all time together, a sum for each sign."""
     small = _small(diff.rows, min_share)
     folded = {id(row) for members in small.values() for row in members}
-    rows = [_sum(diff, row.label, [row]) for row in diff.rows if id(row) not in folded]
-    return _judged(diff, rows + [_others(diff, members) for members in small.values()])
+    rows = [_sum(row.label, [row]) for row in diff.rows if id(row) not in folded]
+    return _judged(diff, rows + [_others(members) for members in small.values()])
 
 
 def by_call(diff: Diff, min_share: float, most: int) -> list[DiffSum]:
@@ -30,12 +30,12 @@ def by_call(diff: Diff, min_share: float, most: int) -> list[DiffSum]:
     groups: dict[str, list[DiffRow]] = defaultdict(list)
     for row in diff.rows:
         groups[label(row.side, row.provider, signature(row.op_name, row.inputs, row.outputs))].append(row)
-    sums = [_sum(diff, name, members) for name, members in groups.items()]
+    sums = [_sum(name, members) for name, members in groups.items()]
     sums.sort(key=lambda each: -each.both_us)
     floor = min_share * sum(each.both_us for each in sums)
     kept = [each for each in sums if each.both_us >= floor][: most - 1]
     rest = sums[len(kept) :]
-    others = [_others(diff, [row for each in rest for row in each.rows], len(rest))] if rest else []
+    others = [_others([row for each in rest for row in each.rows], len(rest))] if rest else []
     return _judged(diff, [*kept, *others])
 
 
@@ -49,19 +49,17 @@ def _small(rows: Sequence[DiffRow], min_share: float) -> dict[Side, list[DiffRow
     return {side: members for side, members in small.items() if len(members) > 1}
 
 
-def _others(diff: Diff, rows: Sequence[DiffRow], number: int | None = None) -> DiffSum:
-    return replace(_sum(diff, count(number or len(rows), "other"), rows), others=True)
+def _others(rows: Sequence[DiffRow], number: int | None = None) -> DiffSum:
+    return replace(_sum(count(number or len(rows), "other"), rows), others=True)
 
 
-def _sum(diff: Diff, name: str, rows: Sequence[DiffRow]) -> DiffSum:
-    """Times added iteration by iteration; one row alone has been judged."""
-    before_us = added(row.before_us for row in rows if row.side != "+")
-    after_us = added(row.after_us for row in rows if row.side != "-")
+def _sum(name: str, rows: Sequence[DiffRow]) -> DiffSum:
+    """Times of rows added; one row alone has been judged."""
     return DiffSum(
         name=name,
         rows=tuple(rows),
-        before_usual_us=usual(before_us, diff.before.alike),
-        after_usual_us=usual(after_us, diff.after.alike),
+        before_usual_us=math.fsum(row.before_usual_us for row in rows),
+        after_usual_us=math.fsum(row.after_usual_us for row in rows),
         verdict=rows[0].verdict,
         noise=rows[0].noise,
     )

@@ -56,10 +56,7 @@ def _is_near(limit: Limit) -> bool:
 
 
 def together(limits: Iterable[Limit]) -> Limit:
-    """Several nodes as one: sums, so that what could be won adds up.
-
-    A profile's own time of a group is not below that sum: its iterations are those in which the whole group was fast.
-    """
+    """Several nodes as one: sums, so that what could be won adds up."""
     members = list(limits)
     bounds: dict[Bound, float] = defaultdict(float)
     for each in members:

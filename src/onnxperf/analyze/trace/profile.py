@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.trace.events import Flags, Integers, TraceLayout, combine, number_distinct
 from onnxperf.records.graph import Graph
-from onnxperf.records.profile import NodeTime, OperatorTime, Profile, added, usual
+from onnxperf.records.profile import NodeTime, OperatorTime, Profile, added, sum_of, usual
 from onnxperf.records.trace import Trace
 
 
@@ -17,16 +17,19 @@ def summarise(trace: Trace, layout: TraceLayout, label: str) -> Profile:
     """Everything that a trace alone says."""
     alike = alike_iterations(trace, layout)
     nodes = _times_of_nodes(trace, layout, layout.counted, alike)
+    run_us = _per_run(trace, layout, "run")
     return Profile(
         model=label,
         events=len(trace),
         iterations=layout.iterations,
         loading_us=_session_time(trace, layout, "loading"),
         initialization_us=_session_time(trace, layout, "initialization"),
-        run_us=_per_run(trace, layout, "run"),
+        run_us=run_us,
         executor_us=_per_run(trace, layout, "execute"),
         alike=alike,
-        operators=operator_times(nodes, alike),
+        nodes_us=sum_of(nodes),
+        inference_us=usual(run_us, alike) if run_us else None,
+        operators=operator_times(nodes),
         nodes=nodes,
         notes=(*trace.notes, *_notes(trace, layout, bool(alike))),
     )
@@ -46,6 +49,8 @@ def _times_of_nodes(trace: Trace, layout: TraceLayout, counted: Flags, alike: Se
     total = _table(layout, rows, trace.duration_us, count, iterations)
     shapes = _distinct_shapes(trace, layout, rows, count)
     on_device = _device_times(trace, layout, count)
+    usual_us = [usual(times, alike) for times in own.tolist()]
+    usual_total_us = _with_bodies(usual_us, layout.node_parents.tolist())
     places = layout.places()
     return tuple(
         NodeTime(
@@ -59,8 +64,8 @@ def _times_of_nodes(trace: Trace, layout: TraceLayout, counted: Flags, alike: Se
             calls=int(calls[node]),
             self_us=tuple(own[node].tolist()),
             total_us=tuple(total[node].tolist()),
-            usual_us=usual(own[node].tolist(), alike),
-            usual_total_us=usual(total[node].tolist(), alike),
+            usual_us=usual_us[node],
+            usual_total_us=usual_total_us[node],
             kernel_us=None if on_device is None else int(on_device[node]),
         )
         for node, row in enumerate(layout.node_rows.tolist())
@@ -80,7 +85,7 @@ def alike_iterations(trace: Trace, layout: TraceLayout) -> tuple[int, ...]:
     return tuple(kinds.tolist()) if kinds.any() else ()
 
 
-def operator_times(nodes: Sequence[NodeTime], alike: Sequence[int] = ()) -> tuple[OperatorTime, ...]:
+def operator_times(nodes: Sequence[NodeTime]) -> tuple[OperatorTime, ...]:
     """Time per operator type, the most costly first."""
     groups: dict[str, list[NodeTime]] = {}
     for node in nodes:
@@ -90,9 +95,9 @@ def operator_times(nodes: Sequence[NodeTime], alike: Sequence[int] = ()) -> tupl
             op_name=op_name,
             nodes=len(members),
             calls=sum(member.calls for member in members),
-            self_us=(self_us := added(member.self_us for member in members)),
+            self_us=added(member.self_us for member in members),
             total_us=added(member.total_us for member in members),
-            usual_us=usual(self_us, alike),
+            usual_us=sum_of(members),
         )
         for op_name, members in groups.items()
     ]
@@ -107,6 +112,15 @@ def _table(layout: TraceLayout, rows: Integers, values: Integers, nodes: int, it
     cells = layout.node[rows] * iterations + layout.iteration[rows]
     sums = np.bincount(cells, weights=values[rows], minlength=nodes * iterations)
     return sums.astype(np.int64).reshape(nodes, iterations)
+
+
+def _with_bodies(own: Sequence[float], parents: Sequence[int]) -> list[float]:
+    """The time of each node with those in its bodies, which have larger numbers."""
+    total = list(own)
+    for node in reversed(range(len(total))):
+        if parents[node] >= 0:
+            total[parents[node]] += total[node]
+    return total
 
 
 def _distinct_shapes(trace: Trace, layout: TraceLayout, rows: Integers, count: int) -> Integers:

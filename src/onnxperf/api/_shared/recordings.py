@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import statistics
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,14 +31,14 @@ from onnxperf.api._shared.subjects import Entry, ort_spec
 from onnxperf.errors import BadInput, SubjectError
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
-from onnxperf.measure.profiling import Progress, TurnsEnd, most_iterations, take_turns
+from onnxperf.measure.profiling import Progress, TurnsEnd, most_iterations, take_launches, take_turns
 from onnxperf.measure.reading import Outlined
 from onnxperf.measure.trace.read import read_trace, trace_of_events
 from onnxperf.model.node_settings import answer_settings, decode_settings
 from onnxperf.model.opened import Model
 from onnxperf.records.headroom import Peaks
 from onnxperf.records.options import Recording, SessionOptions, WorkerLimits
-from onnxperf.records.profile import Profile
+from onnxperf.records.profile import PROFILED_LAUNCHES, Profile, undisturbed
 from onnxperf.records.trace import EVENT_CAP, Trace
 from onnxperf.render.kit.files import write
 from onnxperf.results.profile import ProfileResult
@@ -113,14 +112,6 @@ def subject_errors_as_bad_input() -> Iterator[None]:
         raise BadInput(str(error)) from error
 
 
-def run_in_turns(
-    specs: list[WorkerSpec], repeat: int | None, most: int | None, limits: WorkerLimits, progress: Progress
-) -> TurnsEnd:
-    """Call the models of specs in turn, in processes of their own."""
-    with subject_errors_as_bad_input():
-        return take_turns(specs, repeat, start_of(limits), machines.processors(), progress, most)
-
-
 def iterations_that_fit(
     plan: RecordingPlan, repeat: int | None, limits: WorkerLimits, progress: Progress
 ) -> int | None:
@@ -134,8 +125,20 @@ def iterations_that_fit(
     prefix = f"{recording.trace_prefix if recording else ''}.trial"
     trial = replace(plan.spec, recording=Recording(trace_prefix=prefix))
     progress(0.0, "counting events")
-    trace = run_in_turns([trial], 1, None, limits, progress).turns[0].trace
+    with subject_errors_as_bad_input():
+        trace = take_turns([trial], 1, start_of(limits), machines.processors(), progress).turns[0].trace
     return None if trace is None else most_iterations(len(read_trace(trace)))
+
+
+def launches_that_count(ends: Sequence[TurnsEnd]) -> list[TurnsEnd]:
+    """Without a launch that was stopped before all of its sessions had a call that counts, which shows nothing."""
+    return [end for end in ends if end is ends[0] or all(turns.call_ns for turns in end.turns)]
+
+
+def time_of_calls(ends: Sequence[TurnsEnd], index: int) -> float | None:
+    """The undisturbed time of a call of one of the sessions, seen from outside, in nanoseconds."""
+    calls = [ns for end in ends for ns in end.turns[index].call_ns]
+    return undisturbed(calls) if calls else None
 
 
 def profile_model(
@@ -146,32 +149,40 @@ def profile_model(
     keep_trace: str | Path | None = None,
     roofline: bool = False,
 ) -> ProfileResult:
-    """Run a model that records itself in turn with one that does not."""
+    """Run a model that records itself in turn with one that does not, in several launches."""
     session = only_setup("ort", "run", settings).session
     peaks = peaks_of(session.threads or 1, progress) if roofline else None
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         plan = plan_recording(entry, session, Path(folder), "model")
         most = iterations_that_fit(plan, repeat, settings.limits, progress)
-        plain = ort_spec(entry, session)
-        end = run_in_turns([plain, plan.spec], repeat, most, settings.limits, progress)
-        trace = end.turns[1].trace
-        result = result_of_recording(plan.recorded, trace)
+        specs, start = [ort_spec(entry, session), plan.spec], start_of(settings.limits)
+        with subject_errors_as_bad_input():
+            ends = take_launches(specs, repeat, start, machines.processors(), progress, most, PROFILED_LAUNCHES)
+        counted = launches_that_count(ends)
+        result = result_of_recording(plan.recorded, *(end.turns[1].trace for end in counted))
+        record = replace(
+            result.record,
+            machine=machines.describe_machine(),
+            session=session,
+            command="onnxperf.profile",
+            interrupted=ends[-1].interrupted,
+            profiled_ns=time_of_calls(counted, 1),
+            unprofiled_ns=time_of_calls(counted, 0),
+        )
+        result.record = replace(record, answer=profile_answer(record))  # the overhead may lead it
         if peaks is not None:
             result.record = _with_headroom(result, plan.recorded, peaks)
         if keep_trace is not None:
-            write(Path(keep_trace), Path(str(trace)).read_bytes())
-    unprofiled, profiled = end.turns
-    result.record = replace(
-        result.record,
-        machine=machines.describe_machine(),
-        session=session,
-        command="onnxperf.profile",
-        interrupted=end.interrupted,
-        profiled_ns=statistics.median(profiled.call_ns) if profiled.call_ns else None,
-        unprofiled_ns=statistics.median(unprofiled.call_ns) if unprofiled.call_ns else None,
-        notes=(*result.record.notes, *_notes(entry, repeat, most)),
-    )
+            _keep_traces(counted, Path(keep_trace))
+    result.record = replace(result.record, notes=(*result.record.notes, *_notes(entry, repeat, most)))
     return result
+
+
+def _keep_traces(ends: Sequence[TurnsEnd], path: Path) -> None:
+    """The trace of the first launch under the name that was given, later ones with their numbers."""
+    for number, end in enumerate(ends, 1):
+        name = path if number == 1 else path.with_stem(f"{path.stem}-{number}")
+        write(name, Path(str(end.turns[1].trace)).read_bytes())
 
 
 def _with_headroom(result: ProfileResult, recorded: RecordedModel, peaks: Peaks) -> Profile:
@@ -228,7 +239,7 @@ def result_of_recording(recorded: RecordedModel, *traces: Path | None) -> Profil
     trace, launches = join_launches(read) if len(read) > 1 else (read[0], ())
     result = _summed_up(trace, recorded.model.label)
     executed = outline_of_file(recorded.executed_path, "the graph that onnxruntime executes").graph
-    groups, alike = attribute(recorded.outlined.graph, executed), result.record.alike
+    groups = attribute(recorded.outlined.graph, executed)
     named = sums.with_tensors(result.record.nodes, executed)
     nodes = with_origins(named, groups, recorded.outlined.modules)
     record = replace(
@@ -236,8 +247,8 @@ def result_of_recording(recorded: RecordedModel, *traces: Path | None) -> Profil
         fingerprint=recorded.model.fingerprint,
         launches=launches,
         nodes=nodes,
-        sources=source_times(groups, nodes, alike),
-        modules=module_times(nodes, alike),
+        sources=source_times(groups, nodes),
+        modules=module_times(nodes),
     )
     timeline = timeline_of(result.trace, result.layout, record, executed)
     record = replace(record, answer=profile_answer(record), timeline=timeline)

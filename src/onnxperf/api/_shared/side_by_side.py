@@ -14,9 +14,11 @@ from onnxperf.api._shared.racing import start_of
 from onnxperf.api._shared.recordings import (
     RecordingPlan,
     iterations_that_fit,
+    launches_that_count,
     plan_recording,
     result_of_recording,
     subject_errors_as_bad_input,
+    time_of_calls,
 )
 from onnxperf.api._shared.subjects import Entry
 from onnxperf.measure.machine import describe as machines
@@ -78,10 +80,10 @@ def profile_plans(
     specs = [plan.spec for plan in plans]
     with subject_errors_as_bad_input():
         ends = take_launches(specs, repeat, start_of(limits), machines.processors(), progress, most, launches)
-    # A launch that was stopped before both sides had a call that counts shows nothing.
-    counted = [end for end in ends if end is ends[0] or all(turns.call_ns for turns in end.turns)]
-    results = [
-        result_of_recording(plan.recorded, *(end.turns[index].trace for end in counted))
-        for index, plan in enumerate(plans)
-    ]
+    counted = launches_that_count(ends)
+    results = []
+    for index, plan in enumerate(plans):
+        result = result_of_recording(plan.recorded, *(end.turns[index].trace for end in counted))
+        result.record = replace(result.record, profiled_ns=time_of_calls(counted, index))
+        results.append(result)
     return ProfiledPlans(results, ends[-1].interrupted)

@@ -36,7 +36,7 @@ class DiffFlags(Flags):
     opt_level: str = "all"
     """Optimisation level of onnxruntime, or one for each side: disable,all."""
     repeat: int | None = None
-    """Profiled inferences of each side, spread over 5 processes [default: as many as take about a second, 11 to 96].
+    """Profiled inferences of each side, spread over 5 processes [default: as many as take about 1.5 s, 31 to 151].
     Fewer than 11 run in one process, which proves nothing about single nodes."""
     no_race: Switch = False
     """Leave out the race without the profiler, which gives the verdict."""

@@ -24,13 +24,13 @@ class ProfileFlags(Flags):
     only_here = ("top",)
 
     repeat: int | None = None
-    """Inferences in the trace; as many as take about a second (5 to 100) unless given."""
+    """Profiled inferences, spread over 3 processes [default: as many as take about 1.5 s, 31 to 151]."""
     top: int = 10
     """Number of nodes, modules and groups to show."""
     timeout: float = LONG_TIMEOUT_S
     """Seconds that one step (loading, a round of inferences) may take."""
     keep_trace: OptionalFile = None
-    """Keep onnxruntime's own trace in this file."""
+    """Keep onnxruntime's own trace in this file; those of later processes get a number."""
     roofline: Switch = False
     """Add operations and bytes of each node, and how far from what this machine can do it is; measures the peaks of the
     machine first (about 3 s), unless they are known."""

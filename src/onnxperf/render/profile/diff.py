@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from onnxperf.records.diff import Diff, DiffRow, DiffSum
@@ -50,7 +51,7 @@ def sides_table(diff: Diff) -> Table:
         Column("launches", rank=5),
         Column("iterations", rank=4),
         Column("nodes", rank=2),
-        Column("time in nodes"),
+        Column("sum of nodes"),
         Column("inference"),
         Column("unprofiled", rank=1),
     )
@@ -105,7 +106,15 @@ def rows_table(diff: Diff, sums: Sequence[DiffSum]) -> Table:
         provider = row.provider.removesuffix("ExecutionProvider") if providers else ""
         words = (row.side, name_of(row.op_name), _diff_name(row), provider, shapes_text(row))
         rows.append(Row((*words, *_diff_times(each)), style="dim" if each.noise else SIDE_STYLES[row.side]))
+    rows.append(Row(("", "total", "", "", "", *_total_times(sums)), "bold"))
     return without_empty(Table(columns, rows, f"Time per node ({_estimators(diff)})"))
+
+
+def _total_times(sums: Sequence[DiffSum]) -> tuple[str, ...]:
+    """The sums of the rows; what they are worth without the profiler is for the race to say."""
+    before = math.fsum(each.before_usual_us for each in sums)
+    after = math.fsum(each.after_usual_us for each in sums)
+    return microseconds(before), microseconds(after), _difference(before, after), _speedup(before, after)
 
 
 def _estimators(diff: Diff) -> str:
@@ -119,14 +128,20 @@ def _diff_name(row: DiffRow) -> str:
 
 def _diff_times(each: DiffSum) -> tuple[str, ...]:
     before, after, side = each.before_usual_us, each.after_usual_us, each.rows[0].side
-    change = after - before
-    difference = f"{'+' if change > 0 else ''}{microseconds(change)}"
+    difference = _difference(before, after)
     if side == "-":
         return microseconds(before), "", difference, "gone"
     if side == "+":
         return "", microseconds(after), difference, "new"
-    speedup = ratio(before / after if after else None)
-    return microseconds(before), microseconds(after), difference, each.doubt or speedup
+    return microseconds(before), microseconds(after), difference, each.doubt or _speedup(before, after)
+
+
+def _difference(before: float, after: float) -> str:
+    return f"{'+' if after > before else ''}{microseconds(after - before)}"
+
+
+def _speedup(before: float, after: float) -> str:
+    return ratio(before / after if after else None)
 
 
 def race_line(race: Case) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from onnxperf.records.diff import Diff, DiffSum
+from onnxperf.records.profile import Profile
 from onnxperf.render.kit import chart as fg
 from onnxperf.render.profile.groups import side_names
 from onnxperf.render.profile.operator_bars import draw_operators, operator_bars
@@ -46,7 +47,8 @@ def diff_plot(diff: Diff, sums: Sequence[DiffSum], ax: Sequence[Axes] | None = N
     panels[1].tick_params(labelleft=False)
     doubts = " or ".join(sorted({each.doubt for each in sums} - {""}))
     noise = {f"pale: {doubts}": fg.GRID} if doubts else {}
-    lines = fg.legend(panels[0], fg.patches({before: _BEFORE, after: _AFTER} | noise))
+    sides = {f"{before}, {_sum(diff.before)}": _BEFORE, f"{after}, {_sum(diff.after)}": _AFTER}
+    lines = fg.legend(panels[0], fg.patches(sides | noise))
     if is_given:
         fg.name_given(panels[0], _both(diff), lines)
     return fg.as_array(panels)
@@ -62,9 +64,9 @@ def operators_plot(diff: Diff, ax: fg.AxesArray | None = None) -> fg.AxesArray:
         heights = [max(2, len(side.labels)) for side in sides]
         panels = figure.subplots(2, 2, sharex="col", gridspec_kw={"height_ratios": heights})
     limits = []
-    for row, bars, title in zip(panels, sides, _names(diff), strict=True):
+    for row, bars, title, profile in zip(panels, sides, _names(diff), (diff.before, diff.after), strict=True):
         draw_operators(row, bars)
-        fg.name_panel(row[0], title)
+        fg.name_panel(row[0], f"{title}, {_sum(profile)}")
         limits.append([each.get_xlim()[1] for each in row])
     for column, ends in enumerate(zip(*limits, strict=True)):
         for row in panels:  # axes of others need not share theirs
@@ -82,6 +84,10 @@ def operators_plot(diff: Diff, ax: fg.AxesArray | None = None) -> fg.AxesArray:
 
 def _names(diff: Diff) -> list[str]:
     return shortened_apart([name_of(name) for name in side_names(diff)], _SIDE_LENGTH)
+
+
+def _sum(profile: Profile) -> str:
+    return f"{microseconds(profile.usual_nodes_us)} in nodes"
 
 
 def _both(diff: Diff) -> str:

@@ -33,8 +33,6 @@ def operator_bars(profile: Profile, most: int = fg.MAX_BARS) -> OperatorBars:
     counts = [_per_iteration(operator, profile) for operator in operators]
     times = [operator.usual_us for operator in operators]
     labels, times, counts = fg.capped(labels, times, counts, most=most)
-    if len(operators) > most:
-        times[-1] = profile.usual_of(operators[most - 1 :])
     return OperatorBars(labels, times, counts, len(operators) > most, profile.usual_nodes_us)
 
 

@@ -9,8 +9,8 @@ from onnxperf.render.kit.page import GAP, Flow, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Table
 from onnxperf.render.profile.groups import timeless_lines
 from onnxperf.render.profile.headroom import headroom_tables
-from onnxperf.render.profile.tables import estimator, modules_table, nodes_table, operators_table, sources_table
-from onnxperf.wording.numbers import count, duration, microseconds, percent, ratio
+from onnxperf.render.profile.tables import modules_table, nodes_table, operators_table, sources_table
+from onnxperf.wording.numbers import count, duration, microseconds, ratio, significant
 
 TOP = 10
 
@@ -34,6 +34,7 @@ def profile_facts(profile: Profile) -> list[str]:
         *([] if machine is None else [cpu_text(machine)]),
         *session_facts(profile.session),
         *_version(profile),
+        *([count(len(profile.launches), "launch", "launches")] if profile.launches else []),
         count(profile.iterations, "iteration"),
     ]
 
@@ -55,7 +56,7 @@ def session_facts(session: SessionOptions | None) -> list[str]:
 
 
 def _times(profile: Profile) -> list[str]:
-    """Loading, initialisation, first and other inferences, what is outside of nodes, and what the profiler costs."""
+    """Loading, initialisation, first and measured inference, and what the profiler costs."""
     runs = profile.run_us
     of_session: dict[str, float | None] = {
         "model loading": profile.loading_us,
@@ -64,9 +65,7 @@ def _times(profile: Profile) -> list[str]:
     }
     parts = [f"{name} {microseconds(us)}" for name, us in of_session.items() if us is not None]
     if len(runs) > 1:
-        parts.append(f"usual inference {microseconds(profile.usual_run_us)} ({estimator(profile)})")
-    if profile.outside_share is not None:
-        parts.append(f"outside of nodes {percent(profile.outside_share)}")
+        parts.append(measured_inference(profile))
     calls = {
         "with the profiler": duration(profile.profiled_ns) if profile.profiled_ns else "",
         "without": duration(profile.unprofiled_ns) if profile.unprofiled_ns else "",
@@ -74,6 +73,17 @@ def _times(profile: Profile) -> list[str]:
     }
     cost = ", ".join(f"{name} {text}" for name, text in calls.items() if text)
     return [*parts, f"a call {cost}"] if cost else parts
+
+
+def measured_inference(profile: Profile) -> str:
+    """The inference as it was measured, and how it compares with the sum of nodes."""
+    run_us, nodes_us = profile.usual_run_us or 0.0, profile.usual_nodes_us
+    measured = f"measured inference {microseconds(run_us)}"
+    if nodes_us <= 0 or run_us <= 0:
+        return measured
+    why = "which ran side by side" if profile.nodes_overlap else "interference and time outside nodes"
+    mark = "," if profile.nodes_overlap else ":"
+    return f"{measured} ({significant(run_us / nodes_us)} times the sum of nodes{mark} {why})"
 
 
 def _tables(profile: Profile, top: int) -> list[Table]:

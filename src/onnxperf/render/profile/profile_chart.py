@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnxperf.records.profile import GroupKind, NodeTime, Profile, SourceTime
+from onnxperf.records.profile import LARGE_OVERHEAD, GroupKind, NodeTime, Profile, SourceTime
 from onnxperf.render.kit import chart as fg
 from onnxperf.render.profile.operator_bars import draw_operators, operator_bars
 from onnxperf.wording.labels import signature
 from onnxperf.wording.names import name_of, shortened, shortened_apart, text_width, visible
-from onnxperf.wording.numbers import grouped
+from onnxperf.wording.numbers import grouped, microseconds, significant
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +56,7 @@ def profile_plot(profile: Profile, ax: Sequence[Axes] | None = None) -> fg.AxesA
     if panels is None:
         longest = [max(labels, key=text_width, default="") for labels in (operators.labels, nodes.labels)]
         rows = ["".join(longest)] * max(len(operators.labels), len(nodes.labels))
-        figure = fg.bar_figure(rows, 3, "Time and executions per operator, time per node", name_of(profile.model))
+        figure = fg.bar_figure(rows, 3, "Time and executions per operator, time per node", _whole(profile))
         panels = figure.subplots(1, 3)
     else:
         fg.name_given(panels[0], name_of(profile.model))
@@ -73,7 +73,7 @@ def nodes_plot(profile: Profile, ax: Axes | None = None, op: str | None = None) 
     nodes = _node_bars(profile, chosen, fg.MAX_BARS, with_calls=ax is None and len(chosen) <= ROOMY)
     if ax is None:
         what = f"Time per {visible(shortened(op, 40))} node" if op else "Time per node"
-        ax = fg.bar_figure(nodes.labels, 1, what, name_of(profile.model)).subplots()
+        ax = fg.bar_figure(nodes.labels, 1, what, _whole(profile)).subplots()
     else:
         fg.name_given(ax, name_of(profile.model))
     _draw_nodes(ax, nodes)
@@ -89,14 +89,12 @@ def sources_plot(profile: Profile, ax: Axes | None = None) -> Axes:
     total = profile.usual_nodes_us
     names = shortened_apart([_source_label(source) for source in sources], fg.NAME_LENGTH)
     labels, values = fg.capped(names, [source.usual_us for source in sources])
-    if len(sources) > fg.MAX_BARS:
-        values[-1] = profile.usual_of(sources[fg.MAX_BARS - 1 :])
     colours = [_KINDS[source.group.kind] for source in sources[: len(values)]]
     if len(sources) > len(values):
         colours[-1] = _OTHERS
     is_given = ax is not None
     if ax is None:
-        ax = fg.bar_figure(labels, 1, "Time per node of the original model", name_of(profile.model)).subplots()
+        ax = fg.bar_figure(labels, 1, "Time per node of the original model", _whole(profile)).subplots()
     bars = fg.Bars(values, colours, [fg.cost(us, total) for us in values])
     fg.draw_bars(ax, labels, [bars], summed=len(sources) > fg.MAX_BARS)
     fg.time_axis(ax.xaxis)
@@ -133,6 +131,13 @@ def timeline_plot(spans: Sequence[Span], title: str, ax: Axes | None = None) -> 
 # ---------------------------------------------------------------- parts
 
 
+def _whole(profile: Profile) -> str:
+    """The model, and the sum of which all shares are parts."""
+    overhead = profile.overhead or 0.0
+    slow = f", a call {significant(overhead)} times as long with the profiler" if overhead >= LARGE_OVERHEAD else ""
+    return f"{name_of(profile.model)}: {microseconds(profile.usual_nodes_us)} in nodes per inference{slow}"
+
+
 class _NodeBars(NamedTuple):
     """What is drawn of nodes, the most costly first."""
 
@@ -148,8 +153,6 @@ def _node_bars(profile: Profile, nodes: Sequence[NodeTime], most: int, with_call
     names = shortened_apart([name_of("/".join([*node.path, node.name])) for node in costly], fg.NAME_LENGTH)
     labels = [f"{name}\n{_call(node)}" if with_calls else name for name, node in zip(names, costly, strict=True)]
     labels, times = fg.capped(labels, [node.usual_us for node in costly], most=most)
-    if len(costly) > most:
-        times[-1] = profile.usual_of(costly[most - 1 :])
     return _NodeBars(labels, times, len(costly) > most, profile.usual_nodes_us)
 
 

@@ -42,9 +42,9 @@ def _table(record: Profiles) -> Table:
     if others:
         times = [sum(_time(each, name) or 0.0 for name in others) for each in record.variants]
         rows.append(Row([count(len(others), "other operator"), *map(microseconds, times)]))
-    rows.append(Row(["all nodes", *(microseconds(each.usual_nodes_us) for each in record.variants)], "bold"))
+    rows.append(Row(["total", *(microseconds(each.usual_nodes_us) for each in record.variants)], "bold"))
     if all(each.usual_run_us for each in record.variants):
-        rows.append(Row(["usual inference", *(microseconds(each.usual_run_us) for each in record.variants)], "bold"))
+        rows.append(Row(["measured inference", *(microseconds(each.usual_run_us) for each in record.variants)], "bold"))
     return Table(columns, rows, breaks=range(1, len(columns)))
 
 

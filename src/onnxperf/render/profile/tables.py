@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from onnxperf.records.diff import DiffRow
-from onnxperf.records.profile import NodeTime, OperatorTime, Profile, SourceTime, Times, steady
+from onnxperf.records.profile import (
+    DOMINATING_OVERHEAD,
+    NodeTime,
+    OperatorTime,
+    Profile,
+    SourceTime,
+    Times,
+    quickest_of,
+    steady,
+    sum_of,
+)
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.profile.groups import TIMELESS, inside, members
 from onnxperf.wording.labels import types_text
@@ -48,8 +58,20 @@ def estimator(profile: Profile) -> str:
     """Which of its iterations the times of a profile come from."""
     number = len(steady(profile.run_us or next((node.self_us for node in profile.nodes), ())))
     if number <= 2:
-        return "the faster of 2 iterations" if number == 2 else "one iteration"
-    return f"mean of the faster half of {grouped(number)} iterations"
+        return "mean of 2 iterations" if number == 2 else "one iteration"
+    quickest = quickest_of(number)
+    part = "the quickest quarter" if quickest > 2 else f"the {quickest} quickest"
+    return f"mean of {part} of {grouped(number)} iterations"
+
+
+def share_heading(profile: Profile) -> str:
+    """Shares of a time that is mostly the profiler's are not called shares of the model."""
+    return "profiled share" if (profile.overhead or 0.0) >= DOMINATING_OVERHEAD else "share"
+
+
+def _total(cells: dict[int, str], width: int) -> Row:
+    """The last row of a table: the sum of those above."""
+    return Row([cells.get(place, "") for place in range(width)], "bold")
 
 
 def operators_table(profile: Profile) -> Table:
@@ -59,7 +81,7 @@ def operators_table(profile: Profile) -> Table:
         Column("nodes", rank=1),
         Column("calls", rank=2),
         Column("time"),
-        Column("share"),
+        Column(share_heading(profile)),
         Column("up to here", left=True, rank=5),
         Column("first", rank=4),
         Column("spread", rank=3),
@@ -81,6 +103,8 @@ def operators_table(profile: Profile) -> Table:
         )
         rows.append(Row(cells, styles={5: "cyan", 6: "dim", 7: "dim"}))
         before += own
+    nodes = grouped(sum(operator.nodes for operator in profile.operators))
+    rows.append(_total({0: "total", 1: nodes, 3: microseconds(whole), 4: _share(whole, whole)}, len(columns)))
     return without_empty(Table(columns, rows, f"Time per operator ({estimator(profile)})"))
 
 
@@ -100,7 +124,7 @@ def nodes_table(profile: Profile, top: int) -> Table:
         Column("self" if totals else "time"),
         Column("total", rank=4),
         Column("device", rank=2),
-        Column("share"),
+        Column(share_heading(profile)),
         Column("spread", rank=7),
     )
     rows = []
@@ -110,7 +134,8 @@ def nodes_table(profile: Profile, top: int) -> Table:
         rows.append(Row(cells, styles={3: "dim", 9: "dim"}))
     shown = {i for i, _ in tree}
     others = [node for i, node in enumerate(nodes) if i not in shown]
-    rows += _others(profile, others, (5, 8, len(columns)))
+    rows += _others(others, whole, (5, 8, len(columns)))
+    rows.append(_total({0: "total", 5: microseconds(whole), 8: _share(whole, whole)}, len(columns)))
     return without_empty(Table(columns, rows, f"The most costly nodes ({estimator(profile)})"))
 
 
@@ -136,15 +161,15 @@ def _node_cells(node: NodeTime, depth: int, whole: float) -> list[str]:
     ]
 
 
-def _others(profile: Profile, others: Sequence[Times], places: tuple[int, int, int]) -> Iterable[Row]:
+def _others(others: Sequence[Times], whole: float, places: tuple[int, int, int]) -> Iterable[Row]:
     """What a table leaves out, as its last row: how many, their time and their share."""
     if not others:
         return
     time, share, width = places
     cells = [""] * width
     cells[0] = count(len(others), "other")
-    together = profile.usual_of(others)
-    cells[time], cells[share] = microseconds(together), _share(together, profile.usual_nodes_us)
+    together = sum_of(others)
+    cells[time], cells[share] = microseconds(together), _share(together, whole)
     yield Row(cells, style="dim")
 
 
@@ -195,7 +220,7 @@ def modules_table(profile: Profile, top: int) -> Table | None:
         Column("nodes", rank=1),
         Column("self", rank=2),
         Column("total"),
-        Column("share"),
+        Column(share_heading(profile)),
     )
     costly = sorted(profile.modules, key=lambda module: -module.usual_total_us)[:top]
     shown = {module.module for module in costly}
@@ -215,14 +240,16 @@ def modules_table(profile: Profile, top: int) -> Table | None:
             _share(module.usual_total_us, whole),
         )
         rows.append(Row(cells))
-    left = len(profile.modules) - len(rows)
-    if left:
-        rows.append(Row((count(left, "other"), "", "", "", ""), style="dim"))
-    homeless = [node for node in profile.nodes if node.module is None]
-    if homeless:
-        time = profile.usual_of(homeless)
-        cells = ("(no module)", grouped(len(homeless)), microseconds(time), microseconds(time), _share(time, whole))
+    left = [module for module in profile.modules if module.module not in shown]
+    if left:  # what is inside them is in the totals above
+        rows.append(Row((count(len(left), "other"), "", microseconds(sum_of(left)), "", ""), style="dim"))
+    without = [node for node in profile.nodes if node.module is None]
+    if without:
+        time = sum_of(without)
+        cells = ("(no module)", grouped(len(without)), microseconds(time), microseconds(time), _share(time, whole))
         rows.append(Row(cells, style="dim"))
+    all_nodes = {0: "total", 1: grouped(len(profile.nodes)), 2: microseconds(whole), 3: microseconds(whole)}
+    rows.append(_total({**all_nodes, 4: _share(whole, whole)}, len(columns)))
     return Table(columns, rows, f"Time per module ({estimator(profile)})")
 
 
@@ -236,13 +263,15 @@ def sources_table(profile: Profile, top: int) -> Table | None:
         Column("nodes of the original model", left=True, room=18),
         Column("executed as", left=True, room=12),
         Column("time"),
-        Column("share"),
+        Column(share_heading(profile)),
     )
     whole = profile.usual_nodes_us
     costly = sorted(timed, key=lambda source: -source.usual_us)
     rows = [Row(_source_cells(source, whole), styles={2: "dim"}) for source in costly[:top]]
-    for row in _others(profile, costly[top:], (3, 4, len(columns))):
+    for row in _others(costly[top:], whole, (3, 4, len(columns))):
         rows.append(row._replace(cells=["", row.cells[0], *row.cells[2:]]))
+    together = sum_of(timed)
+    rows.append(_total({1: "total", 3: microseconds(together), 4: _share(together, whole)}, len(columns)))
     return Table(columns, rows, f"In the original model ({estimator(profile)})")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from onnxperf.records.diff import Diff, DiffRow, DiffSum, SourceChange
@@ -27,8 +28,8 @@ def diff_sections(diff: Diff, sums: Sequence[DiffSum], changes: Sequence[SourceC
     if not diff.rows:
         return raced
     parts = [operators_chart(diff), changes_chart(diff)]
-    nodes: list[Part] = [nodes_chart(sums), LinkedTable(rows_table(diff, sums), [_key(each) for each in sums])]
-    original = [Section("Original nodes", [sources_chart(diff, changes), _sources(changes)])] if changes else []
+    nodes: list[Part] = [nodes_chart(sums), LinkedTable(rows_table(diff, sums), [*map(_key, sums), ""])]
+    original = [Section("Original nodes", [sources_chart(changes), _sources(changes)])] if changes else []
     return [*raced, Section("Operators", parts), *original, Section("Executed nodes", nodes)]
 
 
@@ -44,40 +45,38 @@ def _names(diff: Diff) -> list[str]:
 
 
 def operators_chart(diff: Diff) -> Chart:
-    """Two bars per operator."""
-    before, after = _times(diff.before), _times(diff.after)
-    names = _names(diff)[:_OPERATORS]
-    sides = [[times.get(name, 0.0) for name in names] for times in (before, after)]
+    """Two bars per operator; the small ones together, so that bars add up to the whole of each side."""
+    names = _names(diff)
+    kept, rest = names[:_OPERATORS], names[_OPERATORS:]
+    sides = []
+    for times in (_times(diff.before), _times(diff.after)):
+        others = [math.fsum(times.get(name, 0.0) for name in rest)] if rest else []
+        sides.append([times.get(name, 0.0) for name in kept] + others)
     words = [[microseconds(us) if us else "" for us in side] for side in sides]
     first, second = side_names(diff)
     series = [BarSeries(first, sides[0], words[0], _BEFORE), BarSeries(second, sides[1], words[1], _AFTER)]
-    whole = [profile.usual_nodes_us for profile in (diff.before, diff.after)]
+    whole = list(map(math.fsum, sides))
     summary = (
         f"Time per operator in the usual inference on both sides: {microseconds(whole[0])} in nodes before, "
         f"{microseconds(whole[1])} after{f', {ratio(whole[0] / whole[1])}' if whole[1] else ''}."
     )
-    unit = time_unit([*sides[0], *sides[1]])
-    return bars("Operators on both sides", summary, names, series, unit, [operator_link(name) for name in names])
+    shown = kept + ([count(len(rest), "other operator")] if rest else [])
+    keys = [operator_link(name) for name in kept] + ([""] if rest else [])
+    return bars("Operators on both sides", summary, shown, series, time_unit([*sides[0], *sides[1]]), keys)
 
 
 def changes_chart(diff: Diff) -> Chart:
-    """The change of each operator, the largest first; with what the faster halves leave, they add up to the whole."""
+    """The change of each operator, the largest first, and of all nodes, to which they add up."""
     before, after = _times(diff.before), _times(diff.after)
     changes = {name: after.get(name, 0.0) - before.get(name, 0.0) for name in _names(diff)}
-    whole = diff.after.usual_nodes_us - diff.before.usual_nodes_us
     ranked = sorted(changes, key=lambda name: -abs(changes[name]))
     kept, rest = ranked[:_OPERATORS], ranked[_OPERATORS:]
     rows = {name: changes[name] for name in kept}
-    rows |= {count(len(rest), "other operator"): sum(changes[name] for name in rest)} if rest else {}
-    left = whole - sum(changes.values())
-    rows |= {"not at the same time": left} if abs(left) >= 1 else {}
-    rows["all nodes"] = whole
+    rows |= {count(len(rest), "other operator"): math.fsum(changes[name] for name in rest)} if rest else {}
+    rows["all nodes"] = whole = math.fsum(changes.values())
     values = list(rows.values())
     series = [BarSeries("", values, [_signed(us) for us in values], _AFTER)]
-    summary = (
-        f"What the change of {_signed(whole)} in all nodes consists of; below 0 is time won. Each operator has its own "
-        "faster half of the iterations, which leaves a small rest."
-    )
+    summary = f"What the change of {_signed(whole)} in all nodes consists of; below 0 is time won."
     keys = [operator_link(name) if name in changes else "" for name in rows]
     return bars("Change per operator", summary, list(rows), series, time_unit(values), keys)
 
@@ -88,23 +87,24 @@ def nodes_chart(sums: Sequence[DiffSum]) -> Chart:
     values = [_change(each) for each in ranked]
     series = [BarSeries("", values, [_words(each) for each in ranked], _AFTER, [each.noise for each in ranked])]
     summary = (
-        f"The {count(len(ranked), 'node')} whose time changed the most, of {count(len(sums), 'node')} on both sides; "
-        "below 0 is time won, pale bars are not proven to differ."
+        f"The {count(len(ranked), 'node')} whose time changed the most, of {count(len(sums), 'node')} on both sides: "
+        f"{_signed(math.fsum(values))} of {_signed(math.fsum(map(_change, sums)))} in all; below 0 is time won, pale "
+        "bars are not proven to differ."
     )
     names = [_name(each.rows[0]) for each in ranked]
     return bars("Change per node", summary, names, series, time_unit(values), [_key(each) for each in ranked])
 
 
-def sources_chart(diff: Diff, changes: Sequence[SourceChange]) -> Chart:
+def sources_chart(changes: Sequence[SourceChange]) -> Chart:
     """The original nodes whose time changed the most, however each side executes them."""
     kept = changes[:_NODES]
     values = [each.change_us for each in kept]
-    rest = sum(each.change_us for each in changes[_NODES:])
+    rest = math.fsum(each.change_us for each in changes[_NODES:])
     names = [_joined(each) for each in kept]
     keys = [each.link for each in kept]
     if len(changes) > _NODES:
         names, values, keys = [*names, count(len(changes) - _NODES, "other")], [*values, rest], [*keys, ""]
-    whole = diff.after.usual_nodes_us - diff.before.usual_nodes_us
+    whole = math.fsum(each.change_us for each in changes)
     summary = (
         f"How the time of {count(len(changes), 'group')} of original nodes changed, of {_signed(whole)} in all; below "
         "0 is time won."
@@ -120,7 +120,11 @@ def _sources(changes: Sequence[SourceChange]) -> LinkedTable:
         Row([_joined(each), microseconds(each.before_us), microseconds(each.after_us), _signed(each.change_us)])
         for each in kept
     ]
-    return LinkedTable(Table(columns, rows, "Time of original nodes on both sides"), [each.link for each in kept])
+    before, after = (math.fsum(getattr(each, name) for each in changes) for name in ("before_us", "after_us"))
+    rows.append(Row(["total", microseconds(before), microseconds(after), _signed(after - before)], "bold"))
+    return LinkedTable(
+        Table(columns, rows, "Time of original nodes on both sides"), [*(each.link for each in kept), ""]
+    )
 
 
 def _joined(change: SourceChange) -> str:

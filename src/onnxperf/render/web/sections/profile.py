@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnxperf.records.profile import ModuleTime, Profile, SourceTime, Timeline, module_link, operator_link
+from onnxperf.records.profile import ModuleTime, Profile, SourceTime, Timeline, module_link, operator_link, sum_of
 from onnxperf.render.kit.table import Column, Row, Table, chosen
 from onnxperf.render.profile.groups import TIMELESS
-from onnxperf.render.profile.tables import costly_tree, modules_table, nodes_table, operators_table, sources_table
+from onnxperf.render.profile.tables import (
+    costly_tree,
+    estimator,
+    modules_table,
+    nodes_table,
+    operators_table,
+    sources_table,
+)
 from onnxperf.render.web.bars import BarSeries, bars, time_unit
 from onnxperf.render.web.base import Chart, LinkedTable, Part, Section
 from onnxperf.render.web.sections.graph import NO_GRAPH, DrawnGraph, graph_section
@@ -43,7 +50,9 @@ def time_sections(profile: Profile) -> list[Section]:
     if not profile.nodes:
         return []
     return [
-        Section("Operators", [operator_bars(profile), LinkedTable(operators_table(profile), _operator_keys(profile))]),
+        Section(
+            "Operators", [operator_bars(profile), LinkedTable(operators_table(profile), [*_operator_keys(profile), ""])]
+        ),
         Section("Nodes", [node_bars(profile), linked_nodes(profile)]),
     ]
 
@@ -64,7 +73,7 @@ def operator_bars(profile: Profile) -> Chart:
     """A bar for each of the most costly operators."""
     costly = sorted(profile.operators, key=lambda each: -each.usual_us)
     kept, rest = costly[:_OPERATORS], costly[_OPERATORS:]
-    times = [each.usual_us for each in kept] + ([profile.usual_of(rest)] if rest else [])
+    times = [each.usual_us for each in kept] + ([sum_of(rest)] if rest else [])
     names = [each.op_name for each in kept] + ([count(len(rest), "other operator")] if rest else [])
     keys = [operator_link(each.op_name) for each in kept] + ([""] if rest else [])
     first = costly[0]
@@ -101,7 +110,7 @@ def node_bars(profile: Profile) -> Chart:
     times = [node.usual_us for node in most]
     names = [" > ".join((*node.path, node.name)) for node in most]
     keys = [links[place] for place in kept]
-    together = profile.usual_of(most)
+    together = sum_of(most)
     summary = (
         f"The {count(len(kept), 'node')} that take the most time in the usual inference: together "
         f"{microseconds(together)}, {_share(profile, together)} of the time in nodes"
@@ -179,7 +188,7 @@ def first_bars(profile: Profile) -> Chart:
     kept, rest = ranked[:_FIRST], ranked[_FIRST:]
     names = [each.op_name for each in kept] + ([count(len(rest), "other operator")] if rest else [])
     first = [float(each.self_us[0]) for each in kept] + ([float(sum(each.self_us[0] for each in rest))] if rest else [])
-    usual = [each.usual_us for each in kept] + ([profile.usual_of(rest)] if rest else [])
+    usual = [each.usual_us for each in kept] + ([sum_of(rest)] if rest else [])
     keys = [operator_link(each.op_name) for each in kept] + ([""] if rest else [])
     series = [
         BarSeries("first inference", first, [microseconds(us) for us in first], 1),
@@ -187,15 +196,10 @@ def first_bars(profile: Profile) -> Chart:
     ]
     summary = (
         "Time per operator in the first inference, which takes memory and fills caches, and in the usual one: "
-        f"{microseconds(profile.run_us[0])} against {microseconds(profile.usual_run_us)}"
-        f"{_times_longer(profile)}."
+        f"{microseconds(sum(first))} in nodes against {microseconds(sum(usual))}"
+        f"{f', {ratio(sum(first) / sum(usual))}' if sum(usual) > 0 else ''}."
     )
     return bars("First inference by operator", summary, names, series, time_unit([*first, *usual]), keys)
-
-
-def _times_longer(profile: Profile) -> str:
-    usual = profile.usual_run_us
-    return f", {ratio(profile.run_us[0] / usual)}" if usual else ""
 
 
 def iterations_chart(profile: Profile) -> Chart:
@@ -227,7 +231,7 @@ def iterations_chart(profile: Profile) -> Chart:
     ]
     summary = (
         f"{count(len(runs), 'inference')} in the trace: the first took {microseconds(runs[0])}, the others "
-        f"{microseconds(min(runs[1:]))} to {microseconds(max(runs[1:]))}; the usual one, the mean of the faster half, "
+        f"{microseconds(min(runs[1:]))} to {microseconds(max(runs[1:]))}; the usual one, the {estimator(profile)}, "
         f"{microseconds(usual)}."
     )
     return Chart("curve", "Every inference", summary, data, Table(columns, [Row(each) for each in cells]), 260)
