@@ -42,8 +42,8 @@ def test_the_tree_stands_above_functions_memory_and_answer() -> None:
     ]
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
-    assert "memory at its peak 2.00 KiB" in text
-    assert "(2.00 KiB per call)" in text
+    assert "memory at its peak 2.05 kB" in text
+    assert "(2.05 kB per call)" in text
     assert "120 allocations (12 per call)" in text
 
 
