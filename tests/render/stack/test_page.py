@@ -57,7 +57,7 @@ def test_a_terminal_shows_the_colours_of_the_tree_in_the_characters_that_it_has(
 
 def test_a_record_from_a_store_shows_its_functions_in_place_of_the_tree() -> None:
     text = printed(made.stack())
-    assert text.splitlines()[0] == "sgd · numpy · run · 1,000 calls"
+    assert text.splitlines()[0] == "sgd · numpy · run · 1,000 calls · 8.00 µs per call"
     assert "6.00 µs" in text
     assert "<built-in>" in text
 
