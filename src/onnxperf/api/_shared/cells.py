@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
@@ -149,6 +149,7 @@ def run_cells(
     if recorder is not None:
         recorder.plan([cell.key for cell in cells], machine)
     cases: list[Case] = []
+    interrupted = False
     start = start_of(cells[0].settings.limits)
     remaining = {cell.key: cell for cell in cells if recorder is None or recorder.wanted(cell.key)}
     try:
@@ -163,11 +164,18 @@ def run_cells(
     except KeyboardInterrupt:
         if recorder is None and not cases:
             raise
-        for cell in list(remaining.values())[:1]:  # between two races: the next one is not begun
-            cases.append(Case(model=cell.label, dims=cell.dims, status="pending", interrupted=True))
+        interrupted = True
+    inside = any(case.interrupted for case in cases)
+    cases += never_begun(remaining.values(), between=not inside) if interrupted or inside else []
     after = machines.after_the_race(machine)
     kept = recorder.result(cases, after) if recorder is not None else None
     return kept or Bench(machine=after, command="onnxperf.bench", cases=tuple(cases))
+
+
+def never_begun(cells: Iterable[Cell], between: bool) -> list[Case]:
+    """Cases that an interrupted sweep leaves; the first is the interrupted one where that fell between two races."""
+    left = enumerate(cells)
+    return [Case(model=c.label, dims=c.dims, status="pending", interrupted=between and not n) for n, c in left]
 
 
 def unfinished(case: Case) -> Case:

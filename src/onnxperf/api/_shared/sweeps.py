@@ -17,15 +17,12 @@ from onnxperf.api._shared.requests import names_in
 from onnxperf.api._shared.sources import load_source
 from onnxperf.errors import BadOption
 from onnxperf.frameworks.base import FRAMEWORKS
-from onnxperf.measure.plan import DEFAULT_TIME_S
 from onnxperf.measure.race import Progress
 from onnxperf.records.base import Status
 from onnxperf.render.kit.complaints import complain
 from onnxperf.results.bench import BenchResult
 
 RETRIED: tuple[Status, ...] = ("failed", "oom", "timeout", "crashed", "differs", "skipped")
-_START_S = 1.5
-"""Starting a worker, loading and warming up, roughly."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +63,6 @@ def run_sweep(
             complain(note)
         result.run = recorder.run
         return result
-
-
-def estimate_s(cells: Sequence[Cell]) -> float:
-    """Seconds that the cases will take, roughly."""
-    return sum((cell.settings.race.time or DEFAULT_TIME_S) + 2 * _START_S for cell in cells)
 
 
 def sources_of(

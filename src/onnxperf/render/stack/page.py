@@ -75,8 +75,8 @@ def functions_table(record: Stack, top: int) -> Table:
         )
         for each in busiest(record)[:top]
     ]
-    how = f", {record.shares.how}" if record.shares is not None else ""
-    return Table(columns, rows, f"Of {duration(record.call_ns)} per call, time in each function itself{how}")
+    how = f" ({record.shares.how})" if record.shares is not None else ""
+    return Table(columns, rows, f"Time in each function itself, of {duration(record.call_ns)} per call{how}")
 
 
 def busiest(record: Stack) -> list[FunctionShare]:
