@@ -40,7 +40,9 @@ def many_subjects(count: int) -> Bench:
 
 def test_every_case_is_a_row_with_dims_times_speedup_verdict_and_throughput() -> None:
     text = printed(sweeps.square())
-    assert text.splitlines()[0].startswith("bert.onnx · 30 cases · Intel Xeon Platinum 8370C · 2 threads · onnxruntime")
+    assert text.splitlines()[0].startswith(
+        "bert.onnx · 30 cases · Intel Xeon Platinum 8370C (AVX2, AVX512) · 2 threads"
+    )
     assert row_of(text, "batch", "seq", "ort")[3:5] == ["torch", "speedup"]
     assert " ".join(row_of(text, "2", "10")) == "2 10 7.00 ms 18.5 ms 0.378× 0.373…0.384 slower 286"  # noqa: RUF001
     assert row_of(text, "4", "500")[-2:] == ["faster", "15.0"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import subprocess
 import sys
@@ -11,18 +12,21 @@ from functools import lru_cache
 
 from onnxperf.api._shared.cells import Cell, Contest
 from onnxperf.api._shared.requests import names_in
+from onnxperf.errors import OnnxperfError
 from onnxperf.frameworks.base import FRAMEWORKS
 from onnxperf.measure.plan import Costs, make_plan
 from onnxperf.records.sweep import Estimate
 from onnxperf.zoo import PREFIX
+from onnxperf.zoo.build import find_entry
 
-_USUAL_START_S = 0.3
+_USUAL_START_S = 0.12
 """Of a process with numpy, on the machine on which the other figures were taken."""
-_STARTS = {"torch": 12.0, "tensorflow": 25.0, "sklearn": 5.0, "other": 5.0}
+_STARTS = {"torch": 40.0, "tensorflow": 80.0, "sklearn": 15.0, "other": 15.0}
 """Starts of a worker with a source until it is warm, compared with that of a process with numpy."""
-_MODEL_START = 2.0
+_MODEL_START, _RELOAD = 6.0, 1.0
 """The same of a worker with a model; the processes of a sweep are shared, and only load it again."""
-_RELOAD = 0.5
+_FIRST = 1.5
+"""The first start of a case also compares outputs."""
 _BUILDS_S = {"torch": 20.0, "tensorflow": 60.0, "sklearn": 5.0}
 """To build and export a model of the zoo, which happens once."""
 _CALL_NS = {"bert-base": 1.0e6, "resnet50": 40e6}
@@ -42,18 +46,20 @@ def estimate(cells: Sequence[Cell], start_s: Callable[[], float] | None = None) 
         contest = cell.parts[0] if cell.parts is not None else None
         sources = _sources(cell, contest)
         models = _subjects(contest)
-        first_s = usual_s * (_MODEL_START * models + sum(_STARTS.get(each, _STARTS["other"]) for each in sources))
-        again_s = first_s if sources else usual_s * _RELOAD * models
+        start_all_s = usual_s * (_MODEL_START * models + sum(_STARTS.get(each, _STARTS["other"]) for each in sources))
+        again_s = start_all_s if sources else usual_s * _RELOAD * models
         call_ns = speed * _call_ns(cell)
         subjects = models + len(sources)
         costs = Costs(again_s * 1e9, 0.1 * again_s * 1e9, (call_ns,) * subjects)
         plan = make_plan(costs, cell.settings.race)
         racing += plan.rounds * plan.round_ns / 1e9
-        starting += first_s + plan.seconds_for(plan.rounds) - plan.rounds * plan.round_ns / 1e9
+        starting += _FIRST * start_all_s + plan.seconds_for(plan.rounds) - plan.rounds * plan.round_ns / 1e9
         if cell.key.startswith(PREFIX):
-            name = cell.key.removeprefix(PREFIX).split()[0]
-            framework = next(iter(sources), "torch")
-            builds[name, framework] = speed * _BUILDS_S.get(framework, 0.0)
+            framework = next((each for each in sources if each in _BUILDS_S), None)
+            with contextlib.suppress(OnnxperfError):  # what the zoo lacks is refused elsewhere
+                entry = find_entry(cell.key.split()[0], framework)
+                build_s = 0.0 if entry.onnx.exists() else speed * _BUILDS_S.get(entry.framework, 0.0)
+                builds[entry.name, entry.framework] = build_s
     return Estimate(racing, starting, sum(builds.values()))
 
 
