@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.instructions import about_counts, note_on_counts
-from onnxperf.analyze.answers.race import about_parts, cast_text
+from onnxperf.analyze.answers.race import about_parts, cast_text, notes_on_retracing
 from onnxperf.analyze.judges.comparison import baseline_of
 from onnxperf.analyze.judges.throughput import with_rates
 from onnxperf.api._cluster.places import ClusterPlace
@@ -395,4 +395,5 @@ def _notes_on_race(specs: Sequence[WorkerSpec], end: RaceEnd, asked: RaceOptions
         )
     if any(subject.conditions.get("assume_finite") for subject in end.subjects):
         notes.append("scikit-learn runs with assume_finite=True, as requested or set (check_finite=True turns it off)")
+    notes += notes_on_retracing(end.subjects)
     return notes
