@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from onnxperf.errors import BadOption
@@ -10,13 +11,15 @@ from onnxperf.wording.names import one_line
 if TYPE_CHECKING:
     import onnx
 
+_ASSERTION = re.compile(r"^\S+: \w+: Assertion .* failed: ")
+"""Where in its source the converter gave up, which stands before the reason."""
 _WRITTEN_BY_TORCH = 18
 """The oldest opset that torch's exporter writes by itself."""
 
 
-def is_older(asked: int | None) -> bool:
-    """Whether an opset is older than what torch's exporter writes, which would try and then return another."""
-    return asked is not None and asked < _WRITTEN_BY_TORCH
+def written_for(asked: int | None) -> int | None:
+    """The opset to ask torch's exporter for: of an older one, it would return another in silence."""
+    return None if asked is None else max(asked, _WRITTEN_BY_TORCH)
 
 
 def lowered(proto: onnx.ModelProto, asked: int) -> onnx.ModelProto:
@@ -33,7 +36,8 @@ def lowered(proto: onnx.ModelProto, asked: int) -> onnx.ModelProto:
         converted = onnx.version_converter.convert_version(proto, asked)
         onnx.checker.check_model(converted)
     except Exception as error:  # C++ code of onnx, which raises what it likes
-        raise _refusal(asked, written, one_line(error)) from error
+        reason = _ASSERTION.sub("", one_line(error)).replace("`", "'")
+        raise _refusal(asked, written, reason) from error
     if opset_of(converted) != asked:
         raise _refusal(asked, written, f"it returned opset {opset_of(converted)}")
     return converted

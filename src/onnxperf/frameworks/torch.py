@@ -24,7 +24,7 @@ from onnxperf.frameworks.base import (
     is_instance,
     threads_allowed,
 )
-from onnxperf.frameworks.opsets import is_older, lowered
+from onnxperf.frameworks.opsets import lowered, written_for
 from onnxperf.frameworks.outputs import Outputs
 from onnxperf.frameworks.torch_program import LiveProgram, example_of, is_program, module_of, read_program
 from onnxperf.records.base import Scalar
@@ -92,7 +92,7 @@ class TorchFramework(Framework[Source]):
                 source,
                 **({} if is_program(source) else inputs),
                 dynamo=True,
-                opset_version=None if is_older(request.opset) else request.opset,
+                opset_version=written_for(request.opset),
                 verbose=False,
                 **request.options,
             )
