@@ -13,7 +13,7 @@ from tests.test_docs import load_maker
 
 MAKER = Path(__file__).parents[1] / "docs" / "make_texts.py"
 KNOWN = {
-    "a sentence of an answer": ("analyze/answers/check.py", "The first node that differs is {place}"),
+    "a sentence of an answer": ("analyze/answers/check.py", "is the first whose output is not within the tolerances"),
     "a reason of a judge": ("analyze/judges/comparison.py", "shows whether its calls vary"),
     "an error of a public function": ("api/diff.py", "a diff has two sides"),
     "the help of a command": ("cli/commands/bench.py", "Time models, and race the ways of running them."),

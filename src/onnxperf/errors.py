@@ -7,6 +7,7 @@ OnnxperfError                 one line: what, which value, what to do
 │   ├── BadOption             an option's value is unknown or contradicts another
 │   ├── MissingExtra          an optional library is not installed
 │   ├── BrokenLibrary         an optional library is there, and its import fails
+│   ├── LimitExceeded         a worker needed more time or memory than it may have: exit code 1
 │   └── FileNotWritten        a file that was requested could not be written: exit code 3
 ├── StoreError                runs cannot be kept or read back; what was measured is not lost by it
 │   └── DamagedRun            one run cannot be read; all others can
@@ -147,6 +148,10 @@ def unusable(error: Exception, extra: str, library: str = "", module: str = "") 
     return BrokenLibrary(library or package, error)
 
 
+class LimitExceeded(BadInput):
+    """A worker needed more time or more memory than the request allows, and there is nothing to show without it."""
+
+
 class FileNotWritten(BadInput):
     """A file could not be written; what was measured is not lost by it."""
 
@@ -170,6 +175,12 @@ class SubjectError(OnnxperfError):
         super().__init__(reason)
         self.status = status
         self.reason = reason
+
+
+def refused(error: SubjectError, what: str = "") -> BadInput:
+    """The error of a request that cannot go on without a subject: its own, or a limit that was exceeded."""
+    kind = LimitExceeded if error.status in ("timeout", "oom") else BadInput
+    return kind(f"{what}: {error}" if what else str(error))
 
 
 class WorkerLost(SubjectError):

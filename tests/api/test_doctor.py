@@ -182,3 +182,16 @@ def test_without_peaks_the_rest_of_the_report_is_there(
     assert {name: text for name, text in result.record.rows.items() if "peak" in name} == rows
     assert result.record.noise_band is not None
     assert result.status == status
+
+
+def test_quick_describes_the_machine_and_races_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctoring, "race", None)
+    monkeypatch.setattr(doctoring, "measured_peaks", None)
+    monkeypatch.setattr(doctoring, "take_inventory", lambda _machine, quick: [("providers", f"some {quick}")])
+    result = doctoring.doctor(quick=True)
+    assert result.record.rows == {"providers": "some True", "A/A race": "left out (quick)"}
+    assert (result.noise_band, result.record.peaks, result.status) == (None, (), "ok")
+    assert "Nothing was raced" in result.answer
+    for changes in ({"time": 3.0}, {"threads": 2}):
+        with pytest.raises(BadOption, match="`quick` races nothing"):
+            doctoring.doctor(quick=True, **changes)

@@ -108,7 +108,7 @@ def test_what_takes_too_long_is_ended_and_the_next_model_is_read(linear_path: Pa
 
 @linux
 def test_what_takes_too_much_memory_is_refused(linear: Model) -> None:
-    with pytest.raises(BadModel, match=r"needs more than 512 MiB of memory to be read"):
+    with pytest.raises(BadModel, match=r"needs more than 537 MB of memory to be read"):
         applied(linear, job(reader_jobs.take_memory), b"%d" % (2 << 30))
     assert applied(linear, job(reader_jobs.take_memory), b"%d" % (64 << 20)) == b""
 
@@ -117,7 +117,7 @@ def test_what_takes_too_much_memory_is_refused(linear: Model) -> None:
     "words", ["cannot allocate memory for thread-local data: ABORT", "terminate called: std::bad_alloc"]
 )
 def test_a_library_that_ends_the_process_for_lack_of_memory_is_the_same(linear: Model, words: str) -> None:
-    with pytest.raises(BadModel, match="needs more than 512 MiB of memory to be read"):
+    with pytest.raises(BadModel, match="needs more than 537 MB of memory to be read"):
         applied(linear, job(reader_jobs.end_for_lack_of_memory), words.encode())
 
 

@@ -46,8 +46,8 @@ def test_without_py_spy_the_tree_is_there_and_the_share_is_called_a_bound(tmp_pa
     assert "at most" in result.answer
     assert "py-spy is not installed" in record.notes[-1]
     assert "busy" in result.text()
-    assert {"function", "file", "self_ns", "total_ns"} <= set(result.to_df().columns)
-    assert not result.to_df()[["function", "file", "line"]].duplicated().any()
+    assert {"function", "file", "self_ns", "share", "python"} <= set(result.to_df().columns)
+    assert not result.to_df()[["function", "file"]].duplicated().any()
     siblings = [(frame.function, frame.file, frame.line, frame.parent) for frame in record.frames]
     assert len(siblings) == len(set(siblings))
     assert sum(frame.self_ns for frame in record.frames) == pytest.approx(record.frames[0].total_ns, rel=1e-6)

@@ -18,10 +18,11 @@ import onnxperf
 from onnxperf.api._keeping.run_recorder import RunRecorder
 from onnxperf.api._keeping.run_writer import RunWriter, WaitsAs
 from onnxperf.api._shared.cells import Cell, run_cells
+from onnxperf.api._shared.estimates import estimate
 from onnxperf.api._shared.plans import SweepPlan, check_models, plan_cells
 from onnxperf.api._shared.requests import BenchKeywords, CaseKeywords, PlaceKeywords, parse
 from onnxperf.api._shared.sources import sources_of
-from onnxperf.api._shared.sweeps import Keeping, estimate_s, run_sweep
+from onnxperf.api._shared.sweeps import Keeping, run_sweep
 from onnxperf.cli.commands.bench import bench
 from onnxperf.cli.options import Flags, keywords_of
 from onnxperf.errors import BadInput, BadOption
@@ -98,9 +99,30 @@ def test_the_estimate_grows_with_cases_and_with_the_time_of_a_race() -> None:
     one = plan_cells({"models": ["a.onnx"]})
     four = plan_cells({"models": ["a.onnx"], "dims": {"batch": [1, 2, 3, 4]}})
     short, long = (plan_cells({"models": ["a.onnx"], "options": {"time": time}}) for time in (1, 60))
-    assert estimate_s(four) == pytest.approx(4 * estimate_s(one))
-    assert estimate_s(long) > 60 > estimate_s(short) > 1
-    assert estimate_s([]) == 0
+    assert estimated(four) == pytest.approx(4 * estimated(one))
+    assert estimated(long) > 55 > estimated(short) > 1
+    assert estimated([]) == 0
+
+
+def estimated(cells: Sequence[Cell], start_s: float = 0.12) -> float:
+    return estimate(cells, lambda: start_s).total_s
+
+
+def test_the_estimate_counts_starts_builds_and_the_speed_of_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # nothing is built yet
+    sizes = {"batch": [1, 4], "seq": [10, 100]}
+    alone, raced = (
+        plan_cells({"models": [{"path": "zoo:bert-base", "against": against}], "dims": sizes}, listed=True)
+        for against in ([], ["torch"])
+    )
+    found = estimate(raced, lambda: 0.12)
+    assert found.building_s > 0  # once, not for every case
+    assert found.building_s == estimate(raced[:1], lambda: 0.12).building_s
+    assert found.starting_s > 4 * 2 * 4  # several launches of torch in each case
+    assert found.total_s > 1.5 * estimated(alone)
+    assert estimated(raced, 0.24) > 1.3 * estimated(raced)
 
 
 # ---------------------------------------------------------------- cases that are only listed
@@ -325,7 +347,7 @@ def test_a_wrong_plan_is_refused_in_one_line(plan: dict[str, Any], said: str) ->
         (b"a = " + b"9" * 5000, "is not valid TOML"),
         (b"a = " + b"[" * 10_000, "is nested too deeply"),
         (b"models = ['a.onnx']\n[options" + b".x" * 10_000 + b"]", "is not valid|nested too deeply|unknown option"),
-        (b"#" * (5 << 20), "is larger than 4.00 MiB"),
+        (b"#" * (5 << 20), "is larger than 4.19 MB"),
     ],
     ids=["missing", "unfinished", "latin", "digits", "arrays", "tables", "large"],
 )
@@ -443,17 +465,19 @@ def test_a_sweep_interrupted_between_two_races_has_what_was_finished() -> None:
     assert [(case.model, case.status, case.interrupted) for case in bench.cases] == [
         ("a", "ok", False),
         ("b", "pending", True),
+        ("c", "pending", False),
     ]
     result = BenchResult(bench)
     assert result.status == "interrupted"
     assert "nterrupted" in repr(result)
+    assert "not run: the sweep ended before it began" in repr(result)
 
 
 def test_a_kept_sweep_interrupted_before_its_first_race_can_be_resumed(tmp_path: Path) -> None:
     with RunWriter(tmp_path / "runs.sqlite") as writer:
         recorder = RunRecorder(writer, "test")
         bench = run_cells([cell("a", interrupt), finished("b")], nothing, recorder)
-        assert [case.interrupted for case in bench.cases] == [True]
+        assert [case.interrupted for case in bench.cases] == [True, False]
         assert "nterrupted" in repr(BenchResult(bench))
         assert writer.opened().find("last").status == "interrupted"
         again = RunRecorder(writer, "test", resume="last")
@@ -507,4 +531,4 @@ def test_any_plan_has_cases_or_is_refused_in_one_line(models: Any, dims: Any, op
     assert bool(cells) != bool(refusal)
     assert "\n" not in refusal
     assert len(refusal) < 1000
-    assert estimate_s(cells) >= 0
+    assert estimated(cells) >= 0

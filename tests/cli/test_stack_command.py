@@ -42,7 +42,7 @@ def test_the_tree_and_the_share_are_printed_and_the_run_is_kept(
     assert stack(str(linear_path), options=StackFlags(calls=5000), output=output) == 0
     printed = capsys.readouterr().out
     assert "call_again" in printed
-    assert "Of the time of a call" in printed
+    assert "undisturbed. Of this, " in printed
     assert [run.kind for run in runs(store=tmp_path / "runs.sqlite")] == ["stack"]
     kept = load_result("last", store=tmp_path / "runs.sqlite").record
     assert kept == msgspec.json.decode((tmp_path / "stack.json").read_bytes(), type=Stack)
@@ -55,4 +55,4 @@ def test_only_the_answer_is_printed_when_quiet(
     monkeypatch.setattr("onnxperf.measure.native_stack.find_program", lambda *_args: None)
     output = KeptOutputFlags(quiet=True, no_store=True)
     assert stack(str(linear_path), options=StackFlags(calls=5000), output=output) == 0
-    assert capsys.readouterr().out.startswith("Of the time of a call")
+    assert capsys.readouterr().out.startswith("A call takes ")

@@ -180,7 +180,7 @@ def test_a_sweep_killed_at_random_moments_has_every_case_exactly_once(folder: Pa
 
 MISFITS = {
     "killed": ((), "crashed", "killed by SIGKILL"),
-    "greedy": (("--memory-limit", "500MB"), "oom", "more than the 477 MiB of `memory_limit`"),
+    "greedy": (("--memory-limit", "500MB"), "oom", "more than the 500 MB of `memory_limit`"),
     "hanging": (("--timeout", "10"), "timeout", "no answer within 10 s"),  # the others start within that
 }
 

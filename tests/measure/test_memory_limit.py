@@ -56,7 +56,7 @@ def touching_for_ever(mib: int) -> Function:
 
 def test_a_call_that_touches_more_than_the_limit_ends_as_oom(start: Start) -> None:
     worker = start(touching(600))
-    with pytest.raises(WorkerLost, match="more than the 400 MiB of `memory_limit`") as lost:
+    with pytest.raises(WorkerLost, match="more than the 419 MB of `memory_limit`") as lost:
         worker.ask(Prepare(0))
     assert lost.value.status == "oom"
 

@@ -60,7 +60,7 @@ def test_an_unknown_kind_of_file_is_refused(native: StackResult, tmp_path: Path)
 def test_a_row_per_function_and_the_record_comes_back_from_json(native: StackResult) -> None:
     again = made.stack(frames=(*made.stack().frames, replace(made.stack().frames[1])))
     assert list(StackResult(again).to_df()["function"]) == ["run", "take"]
-    assert list(StackResult(again).to_df()["places"]) == [1, 2]
+    assert list(StackResult(again).table("tree_functions")["places"]) == [1, 2]
     assert list(StackResult(again).table("frames")["function"]) == ["run", "take", "take"]
     assert list(native.table("native")["function"]) == ["FLOAT_add"]
     assert msgspec.json.decode(native.to_json(), type=Stack) == native.record

@@ -8,7 +8,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from onnxperf.analyze.judges.crossover import sweep_models
 from onnxperf.errors import BadOption
+from onnxperf.records.base import Status
 from onnxperf.records.race import SUBJECT_COLUMNS, Case
 from onnxperf.results.bench import BenchResult
 from tests.render import examples, sweeps
@@ -26,8 +28,11 @@ def line() -> BenchResult:
 
 def test_the_flat_table_has_a_row_per_case_and_a_column_per_subject(square: BenchResult) -> None:
     df = square.flat()
-    assert list(df.columns) == ["model", "batch", "seq", "ort", "torch"]
+    ours, theirs = ["ort", "ort status"], ["torch", "torch status", "torch speedup", "torch verdict"]
+    assert list(df.columns) == ["model", "batch", "seq", "unit", *ours, *theirs]
     assert len(df) == 30
+    assert set(df["unit"]) == {"s per call"}
+    assert (str(df["batch"].dtype), df.to_csv(index=False).splitlines()[1].split(",")[1]) == ("Int64", "1")
     assert df["ort"].iloc[0] == pytest.approx(5.5e-3)
 
 
@@ -40,11 +45,30 @@ def test_what_failed_or_differs_is_nan(square: BenchResult) -> None:
     assert df["torch"].isna().sum() == 2
     assert math.isnan(df["torch"].loc[16, 500])
     assert math.isnan(df["torch"].loc[8, 10])
+    assert set(df["torch status"]) == {"ok", "oom", "differs"}
+
+
+def test_the_flat_table_has_the_speedups_and_verdicts_of_the_page(line: BenchResult) -> None:
+    df = line.flat()
+    rows = [row for model in sweep_models(line.cases) for row in model.rows]
+    assert df["torch verdict"].tolist() == [row.duels["torch"].verdict or "" for row in rows]
+    found = [row.duels["torch"].speedup for row in rows]
+    known = [math.nan if each is None else each for each in found]
+    assert df["torch speedup"].tolist() == pytest.approx(known, nan_ok=True)
+    assert df["torch status"].tolist() == ["ok", "ok", "oom"]
+
+
+@pytest.mark.parametrize(("status", "word"), [("pending", "not run"), ("failed", "failed"), ("skipped", "skipped")])
+def test_a_case_without_subjects_says_why(status: Status, word: str) -> None:
+    missing = Case(model="bert.onnx", dims={"batch": 9}, status=status)
+    df = BenchResult(examples.bench(sweeps.case(sweeps.ms("ort", 1.0), dims={"batch": 3}), missing)).flat()
+    assert df["ort status"].tolist() == ["ok", word]
+    assert df["batch"].tolist() == [3, 9]
 
 
 def test_a_subject_may_bear_the_name_of_a_dimension() -> None:
     result = BenchResult(examples.bench(sweeps.case(sweeps.ms("batch", 1.0), dims={"batch": 3})))
-    assert result.flat().iloc[0].tolist() == ["bert.onnx", 3, pytest.approx(1e-3)]
+    assert result.flat().iloc[0].tolist() == ["bert.onnx", 3, "s per call", pytest.approx(1e-3), "ok"]
 
 
 @pytest.mark.parametrize(("value", "expected"), [("time", 18.5e-3), ("speedup", 7 / 18.5), ("throughput", 2 / 18.5e-3)])
@@ -101,7 +125,10 @@ def test_parquet_has_a_row_per_subject_and_loses_no_case(line: BenchResult, tmp_
 
 def test_one_markdown_table_holds_a_whole_sweep_with_milliseconds_per_call(line: BenchResult) -> None:
     table = line.encode(".md", "flat").decode().splitlines()
-    assert table[:2] == ["| model | batch | ort | torch |", "| --- | ---: | ---: | ---: |"]
+    assert table[0] == (
+        "| model | batch | unit | ort | ort status | torch | torch status | torch speedup | torch verdict |"
+    )
+    assert table[2].split(" | ")[1] == "1"
     assert len(table) == 2 + len(line.cases)
     assert "**" in line.encode(".md").decode()  # the page, where no table is chosen
 
@@ -109,7 +136,7 @@ def test_one_markdown_table_holds_a_whole_sweep_with_milliseconds_per_call(line:
 def test_csv_has_a_column_per_dimension(line: BenchResult) -> None:
     first = line.encode(".csv").decode().splitlines()[0]
     assert first.split(",") == ["model", "dims", "batch", *SUBJECT_COLUMNS]
-    assert line.encode(".csv", "cases").decode().splitlines()[0] == "model,batch,ort,torch"
+    assert line.encode(".csv", "cases").decode().splitlines()[0].startswith("model,batch,unit,ort,ort status,torch,")
 
 
 def test_a_dimension_may_bear_the_name_of_a_column() -> None:

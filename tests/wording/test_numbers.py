@@ -15,13 +15,13 @@ from onnxperf.wording.numbers import (
     NOTHING,
     average,
     count,
-    decimal_size,
     decimal_size_unit,
     duration,
     duration_unit,
     factor,
     grouped,
     hundredths,
+    in_megabytes,
     interval,
     magnitude,
     mean_count,
@@ -89,19 +89,6 @@ def test_a_duration_is_never_a_thousand_of_a_unit_and_is_right_to_half_a_percent
 
 @pytest.mark.parametrize(
     ("count", "text"),
-    [(None, "–"), (0, "0 B"), (512, "512 B"), (1023, "1023 B"), (1024, "1.00 KiB"), (16 * 2**30, "16.0 GiB")],  # noqa: RUF001
-)
-def test_a_size_counts_in_powers_of_1024(count: float | None, text: str) -> None:
-    assert size(count) == text
-
-
-@given(st.integers(0, 2**49))
-def test_a_size_is_never_1024_of_a_unit(count: int) -> None:
-    assert float(size(count).split()[0]) < 1024
-
-
-@pytest.mark.parametrize(
-    ("count", "text"),
     [
         (None, "–"),  # noqa: RUF001
         (math.nan, "–"),  # noqa: RUF001
@@ -116,13 +103,32 @@ def test_a_size_is_never_1024_of_a_unit(count: int) -> None:
         (5e15, "5000 TB"),
     ],
 )
-def test_a_decimal_size_counts_in_powers_of_ten(count: float | None, text: str) -> None:
-    assert decimal_size(count) == text
+def test_a_size_counts_in_powers_of_ten(count: float | None, text: str) -> None:
+    assert size(count) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (None, "–"),  # noqa: RUF001
+        (0, "0 MB"),
+        (40, "0.00004 MB"),
+        (40_200, "0.04 MB"),
+        (24_900, "0.025 MB"),
+        (99_600, "0.1 MB"),
+        (1_770_000, "1.77 MB"),
+        (-2_000_000, "-2 MB"),
+        (302_400_000, "302 MB"),
+        (2_340_000_000, "2340 MB"),
+    ],
+)
+def test_what_is_compared_with_each_other_is_in_one_unit(count: float | None, text: str) -> None:
+    assert in_megabytes(count) == text
 
 
 @given(st.floats(0, 9e14))
-def test_a_decimal_size_is_never_a_thousand_of_a_unit(count: float) -> None:
-    assert float(decimal_size(count).split()[0]) < 1000
+def test_a_size_is_never_a_thousand_of_a_unit(count: float) -> None:
+    assert float(size(count).split()[0]) < 1000
 
 
 @pytest.mark.parametrize(

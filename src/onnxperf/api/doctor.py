@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from msgspec.structs import replace
 
-from onnxperf.analyze.answers.doctor import doctor_answer, race_text, why_not_kept
+from onnxperf.analyze.answers.doctor import doctor_answer, quick_answer, race_text, why_not_kept
 from onnxperf.analyze.answers.headroom import peak_rows
 from onnxperf.analyze.judges.noise import TINY_EFFECT, noise_band
 from onnxperf.api._shared.peaks import measured_peaks
@@ -19,7 +19,7 @@ from onnxperf.api._shared.racing import start_of
 from onnxperf.api._shared.requests import BenchKeywords, Settings, parse
 from onnxperf.api._shared.setups import only_setup
 from onnxperf.api._shared.subjects import Entry, function_specs, model_specs, open_entries
-from onnxperf.errors import BrokenLibrary, MissingExtra, OnnxperfError
+from onnxperf.errors import BadOption, BrokenLibrary, MissingExtra, OnnxperfError
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.machine import load, noise
 from onnxperf.measure.machine.inventory import take_inventory
@@ -38,13 +38,22 @@ _ROWS, _COLUMNS = 64, 128
 
 
 @shows_progress
-def doctor(time: float = DEFAULT_TIME_S, threads: int | None = None, *, progress: Progress = automatic) -> DoctorResult:
+def doctor(
+    time: float = DEFAULT_TIME_S,
+    threads: int | None = None,
+    *,
+    quick: bool = False,
+    progress: Progress = automatic,
+) -> DoctorResult:
     """Describe this machine, race a small model against itself for `time` seconds, and measure its peaks.
 
     What that race could still mistake for a difference is the noise band; later benches claim nothing below it,
     unless `why_not_kept` objects. One thread unless given: that measures the machine, not a thread pool. The peaks, of
-    one thread and of all cores, are kept for `profile` with `roofline`.
+    one thread and of all cores, are kept for `profile` with `roofline`. With `quick`, the machine is only described, in
+    less than two seconds: no race, no peaks, and the noise that was measured last.
     """
+    if quick:
+        return _described(time, threads)
     asked = {"time": time, "min_effect": TINY_EFFECT, "threads": 1 if threads is None else threads}
     settings = parse(asked, BenchKeywords)
     machine = machines.describe_machine()
@@ -75,6 +84,17 @@ def doctor(time: float = DEFAULT_TIME_S, threads: int | None = None, *, progress
         command="onnxperf.doctor",
     )
     return DoctorResult(report)
+
+
+def _described(time: float, threads: int | None) -> DoctorResult:
+    """The machine without a race; what an earlier one found out about its noise is shown, not kept again."""
+    if time != DEFAULT_TIME_S or threads is not None:
+        raise BadOption("`quick` races nothing, so that `time` and `threads` have no effect; leave them out")
+    machine = machines.describe_machine()
+    known = noise.recall(machine.cpu)
+    answer = quick_answer(machine, *(() if known is None else (known.band, known.date)))
+    rows = {**dict(take_inventory(machine, quick=True)), "A/A race": "left out (quick)"}
+    return DoctorResult(MachineReport(machine=machine, rows=rows, answer=answer, command="onnxperf.doctor"))
 
 
 class _Peaks(NamedTuple):

@@ -10,9 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple, Unpack
 
 from onnxperf.analyze.answers.stack import stack_answer
+from onnxperf.analyze.judges.stack_functions import by_frames, by_samples
 from onnxperf.analyze.trace import stack as analysis
 from onnxperf.api._shared.opening import Source
 from onnxperf.api._shared.progress import automatic, shows_progress
@@ -30,7 +32,17 @@ from onnxperf.api._shared.subjects import (
 from onnxperf.errors import BadInput, SubjectError, WorkerLost, required
 from onnxperf.measure import native_stack
 from onnxperf.measure.machine import describe as machines
-from onnxperf.measure.messages import CallFor, Load, Prepare, SampleStack, TrackAllocations, WarmUp, WorkerSpec
+from onnxperf.measure.messages import (
+    CallFor,
+    Load,
+    Prepare,
+    SampleStack,
+    TimeBlock,
+    TrackAllocations,
+    WarmUp,
+    WorkerSpec,
+)
+from onnxperf.measure.plan import BLOCK_NS, calls_per_block
 from onnxperf.measure.process import ProcessWorker, open_worker
 from onnxperf.measure.profiling import Progress
 from onnxperf.measure.worker import allocations as tracking
@@ -53,6 +65,8 @@ INTERVAL_S = 0.0005
 RATE = 400
 """Samples of py-spy per second."""
 WARM_NS = 200_000_000
+_BLOCKS, _FEW_BLOCKS, _PIECES = 10, 3, 20
+"""Blocks that show the undisturbed time of a call (few where a call is longer than a block), and pieces of each."""
 _TURN_NS = 100_000_000
 """Between two looks at whether py-spy is done."""
 _SEPARATORS = re.compile("([\0\1])")
@@ -156,7 +170,7 @@ class _Observations(NamedTuple):
 def _watch(worker: ProcessWorker, subject: _Subject, request: _Request, progress: Progress) -> _Observations:
     """Run the three profilers one after the other: each slows down what it watches."""
     conditions = worker.ask(Load(subject.spec)).conditions | worker.ask(Prepare(0)).conditions
-    call_ns = worker.ask(WarmUp(0, WARM_NS)).call_ns
+    call_ns = _undisturbed_ns(worker, worker.ask(WarmUp(0, WARM_NS)).call_ns)
     calls = request.calls or max(1, int(DEFAULT_S * 1e9 / max(call_ns, 1.0)))
     progress(0.1, f"{count(calls, 'call')}, watched by pyinstrument")
     title = " · ".join(filter(None, [subject.name, subject.spec.runtime, subject.call, count(calls, "call")]))
@@ -170,6 +184,14 @@ def _watch(worker: ProcessWorker, subject: _Subject, request: _Request, progress
     progress(0.8, "more calls, watched by memray")
     allocations, page = _tracked(worker, request.calls or min(calls, MOST_TRACKED), subject.name)
     return found._replace(allocations=allocations, page=page)
+
+
+def _undisturbed_ns(worker: ProcessWorker, rough_ns: float) -> float:
+    """The time of a call in the quickest pieces of some blocks, as a race reads it."""
+    calls = calls_per_block(rough_ns)
+    request = TimeBlock(0, calls, 0, pieces=min(_PIECES, calls))
+    blocks = [worker.ask(request) for _ in range(_BLOCKS if rough_ns < BLOCK_NS else _FEW_BLOCKS)]
+    return median(each.quickest_ns or each.duration_ns / calls for each in blocks)
 
 
 def _result(subject: _Subject, found: _Observations, request: _Request) -> StackResult:
@@ -188,12 +210,13 @@ def _result(subject: _Subject, found: _Observations, request: _Request) -> Stack
         samples=found.session["sample_count"],
         interval_ns=round(request.interval_s * 1e9),
         shares=shares,
+        functions=by_samples(found.samples) if found.samples else by_frames(frames),
         frames=frames,
         native=analysis.native_functions(found.samples) if request.native else (),
         allocations=found.allocations,
         conditions=found.conditions,
         notes=(*subject.notes, *([found.problem] if found.problem else [])),
-        answer=stack_answer(shares),
+        answer=stack_answer(shares, found.call_ns),
     )
     return StackResult(record, found.session, found.samples if request.native else (), found.page)
 

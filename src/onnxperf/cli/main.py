@@ -11,7 +11,7 @@ from onnxperf.cli import exit_codes
 from onnxperf.cli.help import CommandLine, PlainHelp
 from onnxperf.cli.present import abandon_stdout, complain
 from onnxperf.cli.surroundings import shortage
-from onnxperf.errors import FileNotWritten, OnnxperfError
+from onnxperf.errors import FileNotWritten, LimitExceeded, OnnxperfError, SubjectError
 
 
 def _versions() -> str:
@@ -119,6 +119,8 @@ def code_of(error: Exception) -> int:
     """The exit code that an error becomes."""
     if isinstance(error, FileNotWritten):
         return exit_codes.NO_ANSWER
+    if isinstance(error, LimitExceeded) or (isinstance(error, SubjectError) and error.status in ("timeout", "oom")):
+        return exit_codes.PARTIAL
     return exit_codes.BAD_INPUT if isinstance(error, OnnxperfError | CycloptsError) else exit_codes.INTERNAL
 
 

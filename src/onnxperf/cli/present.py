@@ -4,7 +4,7 @@
 import dataclasses
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
@@ -282,6 +282,12 @@ def _log(result: "Result[Any]", output: OutputFlags) -> None:
             complain(f"logged to MLflow as run {run}")
 
 
+def table_of(path: str, suffix: str, tables: Collection[str]) -> str | None:
+    """The table that the name of a file chooses, as all.flat.csv does: page and tables come from one run then."""
+    name = path[: -len(suffix)].rpartition(".")[2] if suffix and path.endswith(suffix) else ""
+    return name if name in tables and "." in path[: -len(suffix)] else None
+
+
 def write_files(result: "Result[Any]", output: OutputFlags) -> bool:
     """Write every file that was requested; False if one could not be written."""
     from onnxperf.render.kit.files import write
@@ -289,7 +295,7 @@ def write_files(result: "Result[Any]", output: OutputFlags) -> bool:
     written = True
     for path, suffix in output.files(type(result)):
         try:
-            content = result.encode(suffix, output.table)
+            content = result.encode(suffix, table_of(path, suffix, result.tables) or output.table)
             if path == "-":
                 _write_stdout(content)
             else:

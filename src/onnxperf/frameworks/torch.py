@@ -24,6 +24,7 @@ from onnxperf.frameworks.base import (
     is_instance,
     threads_allowed,
 )
+from onnxperf.frameworks.opsets import lowered, written_for
 from onnxperf.frameworks.outputs import Outputs
 from onnxperf.frameworks.torch_program import LiveProgram, dim_names, example_of, is_program, module_of, read_program
 from onnxperf.records.base import Scalar
@@ -91,7 +92,7 @@ class TorchFramework(Framework[Source]):
                 source,
                 **({} if is_program(source) else inputs),
                 dynamo=True,
-                opset_version=request.opset,
+                opset_version=written_for(request.opset),
                 verbose=False,
                 **request.options,
             )
@@ -103,7 +104,7 @@ class TorchFramework(Framework[Source]):
         name_like_module(proto, list(arrays), outputs)
         if is_program(source):
             rename_symbols(proto, dim_names(source))
-        return proto
+        return proto if request.opset is None else lowered(proto, request.opset)
 
     def input_names(self, source: Source, count: int) -> list[str]:
         """The first parameters of `forward`."""

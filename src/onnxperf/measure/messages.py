@@ -193,6 +193,8 @@ class WarmedUp(Reply, frozen=True):
     """A subject is warm."""
 
     call_ns: float
+    retraces: bool = False
+    """TensorFlow traced its function again in call after call."""
 
 
 class WarmUp(Request[WarmedUp], frozen=True):

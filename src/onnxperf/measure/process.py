@@ -244,7 +244,7 @@ class ProcessWorker:
         if peak > self.memory_limit_bytes:
             self.close()
             limit = size(self.memory_limit_bytes)
-            raise WorkerLost("oom", f"needed {size(peak)} of memory, more than the {limit} of `memory_limit`")
+            raise WorkerLost("oom", f"needed at least {size(peak)}, more than the {limit} of `memory_limit`")
 
     def _death(self) -> WorkerLost:
         """How the process died; the children that it leaves behind are ended."""

@@ -274,9 +274,12 @@ class WorkerGroup:
         if self._collect and run.outputs is None:
             run.outputs = compute(worker, run.slot)
         if run.call_ns:
-            worker.ask(WarmUp(run.slot, self._warmup_ns // _SHORTER))
+            warm = worker.ask(WarmUp(run.slot, self._warmup_ns // _SHORTER))
         else:
-            run.call_ns = worker.ask(WarmUp(run.slot, self._warmup_ns)).call_ns
+            warm = worker.ask(WarmUp(run.slot, self._warmup_ns))
+            run.call_ns = warm.call_ns
+        if warm.retraces:
+            run.conditions["retraces"] = True
 
     def _prepare_again(self, run: SubjectRun, worker: Worker) -> None:
         worker.ask(Prepare(run.slot))

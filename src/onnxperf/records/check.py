@@ -30,7 +30,8 @@ class Difference(Struct, frozen=True, kw_only=True):
     max_relative: float | None = None
     """Largest difference of finite numbers, relative to the second one's."""
     max_ulp: float | None = None
-    """Largest distance in representable numbers of the type."""
+    """Largest distance in representable numbers of the type, of elements of one sign that are farther from zero than
+    the absolute tolerance; null where there are none."""
     nans: tuple[Count, Count] = (0, 0)
     """NaNs in the first and in the second."""
     infinities: tuple[Count, Count] = (0, 0)

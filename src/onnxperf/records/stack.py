@@ -42,6 +42,25 @@ class FunctionTime(NamedTuple):
     """Frames of it in the tree."""
 
 
+class FunctionShare(Struct, frozen=True, kw_only=True):
+    """A function of Python, and what part of a call is spent in it and in compiled code that it calls itself."""
+
+    function: str
+    """Its name."""
+    file: str
+    """Its file, or <built-in>."""
+    share: Amount
+    """Part of the time of a call; the shares of all functions add up to 1."""
+    python: Amount
+    """Of it, in the interpreter; the rest is compiled code."""
+    kernels: Amount | None = None
+    """Of it, in what computes; None where that is not known."""
+    dispatch: Amount | None = None
+    """Of it, in the rest of numpy; None where that is not known."""
+    unknown: Amount = 0.0
+    """Of it, in code that belongs to no library that py-spy can name."""
+
+
 class CodeShares(Struct, frozen=True, kw_only=True):
     """How the time divides into Python and compiled code; the parts are shares from 0 to 1."""
 
@@ -126,7 +145,7 @@ class Stack(Experiment, frozen=True, kw_only=True):
     calls: Calls
     """Calls made while pyinstrument took samples."""
     call_ns: Amount
-    """Time of a call when no profiler runs."""
+    """Undisturbed time of a call: no profiler runs, and of several blocks of calls the quickest pieces count."""
     duration_ns: Count
     """Time of all calls while pyinstrument took samples."""
     cpu_ns: Count
@@ -137,6 +156,8 @@ class Stack(Experiment, frozen=True, kw_only=True):
     """Time between two of them."""
     shares: CodeShares | None = None
     """Python, kernels and what lies between; None where there are no samples."""
+    functions: tuple[FunctionShare, ...] = ()
+    """The same time by function, from the same samples, the busiest first."""
     frames: tuple[StackFrame, ...] = ()
     """The tree, every frame behind its caller."""
     native: tuple[NativeFunction, ...] = ()

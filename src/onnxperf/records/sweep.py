@@ -62,6 +62,22 @@ class SweepRow(NamedTuple):
         return self.against if self.duel.verdict == "slower" else None
 
 
+class Estimate(NamedTuple):
+    """Seconds that a sweep would take."""
+
+    racing_s: float
+    """Rounds of all cases."""
+    starting_s: float
+    """Starting, loading and warming up, again for every launch."""
+    building_s: float
+    """Models of the zoo, each of which is built once."""
+
+    @property
+    def total_s(self) -> float:
+        """All of it."""
+        return sum(self)
+
+
 class NodeStep(NamedTuple):
     """What a node of a cluster is doing."""
 
@@ -211,5 +227,5 @@ def _sound(ns: float | None) -> float | None:
 def word_of(case: Case, subject: Subject | None) -> str:
     """Why a subject has no time in a case; empty where it has one."""
     if subject is None:
-        return case.status if not case.subjects and case.status != "ok" else NOT_RUN
+        return case.status if not case.subjects and case.status not in ("ok", "pending") else NOT_RUN
     return "" if subject.status == "ok" else subject.status

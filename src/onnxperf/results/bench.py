@@ -49,6 +49,7 @@ from onnxperf.render.web.sections.race import race_sections
 from onnxperf.render.web.sections.sweep import sweep_sections
 from onnxperf.results.base import Result, frame_of
 from onnxperf.results.formats import Format
+from onnxperf.results.sweep_flat import flat_frame
 from onnxperf.wording.names import dims_text, name_of, storable
 
 if TYPE_CHECKING:
@@ -187,17 +188,12 @@ class BenchResult(Result[Bench]):
         return frame_of(rows, columns)
 
     def flat(self, per_1000: bool = False) -> DataFrame:
-        """One row per case: model, dimensions, and for each subject the time in seconds, of one call or of 1000.
+        """One row per case: model, dimensions, unit, and for each subject the time in seconds, of one call or of 1000.
 
-        A cell is NaN where a subject was not measured or its outputs differ; `to_df` has the reason.
+        A time is NaN where a subject was not measured or its outputs differ; its status says oom, failed, skipped,
+        differs or not run. Rivals have their speedup and verdict, as the page has them.
         """
-        calls = 1000 if per_1000 else 1
-        dims, names = dims_of(self.cases), subjects_of(self.cases)
-        rows = []
-        for case in self.cases:
-            times = [_scaled(time_of(subject_in(case, name)), calls / 1e9) for name in names]
-            rows.append([storable(case.model), *(case.dims.get(dim) for dim in dims), *times])
-        return frame_of(rows, ["model", *map(storable, dims), *map(storable, names)])
+        return flat_frame(self._models, per_1000)
 
     def matrix(self, subject: str, value: str = "time", model: str | None = None) -> DataFrame:
         """One subject over two dimensions: its time in seconds, its speedup, or its throughput in items a second."""

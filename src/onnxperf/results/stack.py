@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from onnxperf.analyze.trace.stack import FUNCTION_COLUMNS, Sample, functions, kind_of
 from onnxperf.errors import BadOption
-from onnxperf.records.stack import NativeFunction, Stack, StackFrame
+from onnxperf.records.stack import FunctionShare, NativeFunction, Stack, StackFrame
 from onnxperf.render.kit.console import page_text
 from onnxperf.render.kit.page import Page
 from onnxperf.render.stack import flame
@@ -21,6 +21,7 @@ from onnxperf.results.base import Result, frame_of, struct_frame
 from onnxperf.results.formats import Format
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
     from pyinstrument.session import Session
 
 FLAME = ".svg"
@@ -33,11 +34,13 @@ class StackResult(Result[Stack]):
     """What `onnxperf.stack` returns; `record` holds the frames and their times, and all else is not kept in a store."""
 
     tables = {
-        "functions": lambda self: frame_of(functions(self.record.frames), FUNCTION_COLUMNS),
+        "functions": lambda self: _functions_frame(self.record),
+        "tree_functions": lambda self: frame_of(functions(self.record.frames), FUNCTION_COLUMNS),
         "frames": lambda self: struct_frame(self.record.frames, StackFrame),
         "native": lambda self: struct_frame(self.record.native, NativeFunction),
     }
-    """A row per function; per frame of the tree, every frame behind its caller; per function that py-spy saw."""
+    """A row per function, by the samples of the answer; per function of pyinstrument's tree; per frame of the tree,
+    every frame behind its caller; per function that py-spy saw."""
     charts = {"self": stack_plot}
     own_formats = {
         ".txt": Format("the tree, the tables and the answer", lambda self, _: self.printed().encode()),
@@ -106,3 +109,10 @@ class StackResult(Result[Stack]):
     @property
     def _title(self) -> str:
         return ", ".join(filter(None, [self.record.name, self.record.runtime, self.record.call]))
+
+
+def _functions_frame(record: Stack) -> DataFrame:
+    """A row per function: its time in an undisturbed call in nanoseconds, its share, and what that consists of."""
+    frame = struct_frame(record.functions, FunctionShare)
+    frame.insert(2, "self_ns", frame["share"].astype(float) * record.call_ns)
+    return frame

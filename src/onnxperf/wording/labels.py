@@ -42,6 +42,12 @@ ARENA_SETTINGS = {
     "shrinkage": "shrinkage after each call",
 }
 """Settings of onnxruntime's arena, as its documentation names them."""
+KEEPERS = {
+    "ort": "onnxruntime's arena",
+    "numpy": "the buffer pools of BLAS and the workspace of the numpy runtime",
+    "reference": "the buffer pools of BLAS",
+}
+"""What keeps memory between the calls of a runtime."""
 
 
 def type_text(tensor: Tensor) -> str:

@@ -3,10 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+_EXTENSIONS = {
+    "AVX2": r"avx2",
+    "AVX512": r"avx512f",
+    "VNNI": r"avx\w*vnni",
+    "BF16": r"avx512_bf16|bf16",
+    "AMX": r"amx_\w+",
+    "NEON": r"neon|asimd",
+    "dot product": r"asimddp",
+    "I8MM": r"i8mm",
+    "SVE": r"sve\w*",
+}
+"""Vector extensions that decide how fast a model runs, by the flags of the kernel."""
 _DECORATION = re.compile(r"\((R|TM)\)| CPU(?= @|$)| @ .*$", re.IGNORECASE)
 
 
 def cpu_name(text: str) -> str:
     """The model of a processor without its trademark signs and frequency."""
     return _DECORATION.sub("", text)
+
+
+def extensions_text(flags: Sequence[str]) -> str:
+    """Vector extensions as people name them: `AVX2, AVX512, VNNI`; of one that has none of these, its flags."""
+    found = [name for name, flag in _EXTENSIONS.items() if any(re.fullmatch(flag, each) for each in flags)]
+    return ", ".join(found or flags)

@@ -10,13 +10,13 @@ NOTHING = "–"  # noqa: RUF001
 
 _MAGNITUDES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _DURATIONS = ((1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s"))
-_SIZES = ((1.0, "B"), (2.0**10, "KiB"), (2.0**20, "MiB"), (2.0**30, "GiB"), (2.0**40, "TiB"))
-_DECIMAL_SIZES = ((1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
+_SIZES = ((1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
+"""Powers of ten, in which arrays are counted most easily."""
 
 
 def duration(ns: float | None) -> str:
     """A time such as `8.43 µs`; a dash where there is none."""
-    return _humane(ns, _DURATIONS, 1000) if _known(ns) else NOTHING
+    return _humane(ns, _DURATIONS) if _known(ns) else NOTHING
 
 
 def microseconds(us: float | None) -> str:
@@ -35,24 +35,36 @@ def time_text(ns: float) -> str:
 
 
 def size(count: float | None) -> str:
-    """A number of bytes such as `1.50 MiB`."""
-    return _size(count, _SIZES, 1024)
+    """A number of bytes such as `240 MB`; there is no part of a byte."""
+    if not _known(count):
+        return NOTHING
+    whole = round(count)
+    return f"{whole} B" if abs(whole) < 1000 else _humane(count, _SIZES[1:])
 
 
-def decimal_size(count: float | None) -> str:
-    """A number of bytes in powers of ten, such as `240 MB`, in which arrays are counted most easily."""
-    return _size(count, _DECIMAL_SIZES, 1000)
+decimal_size = size
+"""The name by which parts of the house still know it."""
 
 
 def spoken_size(count: float) -> str:
     """A number of bytes for a sentence, such as `2 MB` or `1.5 MB`: without zeros at its end."""
-    number, unit = decimal_size(count).split()
-    return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {unit}"
+    number, unit = size(count).split()
+    return f"{_without_zeros(number)} {unit}"
 
 
 def megabytes(count: float | None) -> str:
     """A number of bytes as millions, without the unit, for columns that are compared downwards."""
     return _three_digits(count / 1e6).replace("-0.00", "0.00") if _known(count) else NOTHING
+
+
+def in_megabytes(count: float | None) -> str:
+    """A number of bytes as `302 MB`, `1.5 MB` or `0.025 MB`: one unit for all that is compared with each other."""
+    if not _known(count):
+        return NOTHING
+    millions = count / 1e6
+    small = 0 < abs(millions) < 0.0995
+    decimals = 1 - math.floor(math.log10(abs(millions))) if small else 0  # two digits, however small it is
+    return f"{_without_zeros(f'{millions:.{decimals}f}' if small else _three_digits(millions))} MB"
 
 
 def factor(value: float | None) -> str:
@@ -178,7 +190,7 @@ def duration_unit(ns: float) -> tuple[float, str]:
 
 def decimal_size_unit(count: float) -> tuple[float, str]:
     """Bytes per unit, and the unit, in which this size reads best."""
-    return _unit(count, _DECIMAL_SIZES)
+    return _unit(count, _SIZES)
 
 
 def _unit(value: float, units: tuple[tuple[float, str], ...]) -> tuple[float, str]:
@@ -196,17 +208,14 @@ def _factor(value: float) -> str:
     return f"{value:.3f}" if value < 1.9995 else _three_digits(value)
 
 
-def _size(count: float | None, units: tuple[tuple[float, str], ...], step: int) -> str:
-    if not _known(count):
-        return NOTHING
-    whole = round(count)  # there is no part of a byte
-    return f"{whole} B" if abs(whole) < step else _humane(count, units[1:], step)
+def _without_zeros(number: str) -> str:
+    return number.rstrip("0").rstrip(".") if "." in number else number
 
 
-def _humane(value: float, units: tuple[tuple[float, str], ...], step: int) -> str:
+def _humane(value: float, units: tuple[tuple[float, str], ...]) -> str:
     for scale, unit in units[:-1]:
         text = _three_digits(value / scale)
-        if abs(float(text)) < step:  # judged after rounding, so that 999.7 never reads 1000
+        if abs(float(text)) < 1000:  # judged after rounding, so that 999.7 never reads 1000
             return f"{text} {unit}"
     scale, unit = units[-1]
     return f"{_three_digits(value / scale)} {unit}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from onnxperf.analyze.answers.check import (
     about_differences,
@@ -46,18 +47,24 @@ NODE = NodeDifference(index=3, name="n", operator="Exp", inputs=(), difference=W
 @pytest.mark.parametrize(
     ("record", "answer"),
     [
-        (check(RIGHT), "ort and numpy agree on 1 output."),
-        (check(RIGHT, RIGHT), "ort and numpy agree on 2 outputs."),
+        (check(RIGHT), "ort and numpy agree on 1 output exactly."),
+        (check(RIGHT, RIGHT), "ort and numpy agree on 2 outputs exactly."),
+        (
+            check(RIGHT, replace(RIGHT, max_absolute=1.2e-7)),
+            "ort and numpy agree on 2 outputs within the tolerances, the largest difference is 1.2e-07.",
+        ),
         (check(RIGHT, WRONG), "ort and numpy differ in Z."),
         (
             check(WRONG, node=NODE),
-            "ort and numpy differ in Z. The first node that differs is node 3 (Exp 'n'), in its output 'Z'.",
+            "ort and numpy differ in Z. Node 3 (Exp 'n') is the first whose output is not within the tolerances "
+            "(output Z: 2 of 3 elements differ).",
         ),
         (
             check(RIGHT, node=NODE, walked=True),
-            "ort and numpy agree on 1 output. The first node that differs is node 3 (Exp 'n'), in its output 'Z'.",
+            "ort and numpy agree on 1 output exactly. Inside, node 3 (Exp 'n') is the first whose output is "
+            "not within the tolerances (output Z: 2 of 3 elements differ); the outputs are.",
         ),
-        (check(RIGHT, walked=True), "ort and numpy agree on 1 output."),
+        (check(RIGHT, walked=True), "ort and numpy agree on 1 output exactly."),
         (check(WRONG, walked=True), "ort and numpy differ in Z. Every node agrees once intermediates are outputs."),
         (
             check(WRONG, walked=True, level="extended"),

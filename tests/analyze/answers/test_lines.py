@@ -31,7 +31,7 @@ def line(number: int, peak: int | None, increment: int, occurrences: int = 1) ->
     [
         (
             lines(line(3, 10, 5), line(4, 240, 20)),
-            "Line 4 needs the most: 240 MB above what was resident before it; 20.0 MB of it stay.",
+            "Line 4 needs the most: 240 MB above what was resident before it; 20 MB of it stay.",
         ),
         (
             lines(line(3, 240, -5)),
@@ -39,15 +39,15 @@ def line(number: int, peak: int | None, increment: int, occurrences: int = 1) ->
         ),
         (
             lines(line(3, 10, 30, occurrences=1200)),
-            "Line 3 needs the most: 10.0 MB above what was resident before it; 30.0 MB over 1,200 occurrences stay.",
+            "Line 3 needs the most: 10 MB above what was resident before it; 30 MB over 1,200 occurrences stay.",
         ),
         (
             lines(line(3, None, 24, occurrences=3), exact=False),
-            "Line 3 adds the most: 24.0 MB over 3 occurrences stay when it has run.",
+            "Line 3 adds the most: 24 MB over 3 occurrences stay when it has run.",
         ),
         (
             lines(line(3, None, 5), line(4, None, 20), exact=False),
-            "Line 4 adds the most: 20.0 MB stay when it has run.",
+            "Line 4 adds the most: 20 MB stay when it has run.",
         ),
         (lines(LineMemory(number=3)), "No line of predict ran."),
         (

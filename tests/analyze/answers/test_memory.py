@@ -29,7 +29,7 @@ def fed(*copies: Any, keeps_mb: float = 60) -> MemorySubject:
         (
             (made.subject("ort"), lean("skl", 54), made.failed()),
             "ort needs 300 MB above model and inputs in a steady call, 240 MB of it for casting X from float64 to "
-            "float32 and 60 MB of it kept between calls; skl needs the least, 54 MB.",
+            "float32 and 60 MB of it kept between calls by onnxruntime's arena; skl needs the least, 54 MB.",
         ),
         (
             (lean("a", 54), lean("b", 300)),
@@ -41,7 +41,17 @@ def fed(*copies: Any, keeps_mb: float = 60) -> MemorySubject:
         ),
         (
             (lean("a", 300), lean("b", 301)),
-            "a and b need about the same in a steady call, 301 MB above their data.",
+            "a and b need about the same in a steady call, 300 MB to 301 MB above their data.",
+        ),
+        (
+            (lean("a", 3.81), lean("b", 1.81)),
+            "a needs 3.81 MB above its data in a steady call; b needs the least, 1.81 MB (a difference below 2.1 MB "
+            "may be rounding to huge pages).",
+        ),
+        (
+            (lean("a", 1.81), lean("b", 3.81)),
+            "a needs the least in a steady call, 1.81 MB above its data; b needs 3.81 MB (a difference below 2.1 MB "
+            "may be rounding to huge pages).",
         ),
         (
             (made.subject("a"), made.subject("b"), made.subject("c")),
@@ -56,17 +66,31 @@ def test_the_need_is_told_with_its_causes_and_the_least(subjects: tuple[MemorySu
 @pytest.mark.parametrize(
     ("subject", "causes"),
     [
-        (fed(), ", 60 MB of it kept between calls."),
+        (fed(), ", 60 MB of it kept between calls by onnxruntime's arena."),
+        (replace(fed(), runtime="callable"), ", 60 MB of it kept between calls."),
+        (
+            replace(fed(), runtime="numpy"),
+            ", 60 MB of it kept between calls by the buffer pools of BLAS and the workspace of the numpy runtime.",
+        ),
         (fed(made.cast("A", 100), made.cast("B", 20)), ", 120 MB of it for copies of 2 inputs and 60 MB of it kept"),
-        (fed(made.cast("X", 5)), ", 60 MB of it kept between calls."),
+        (fed(made.cast("X", 5)), ", 60 MB of it kept between calls by onnxruntime's arena."),
         (
             fed(replace(made.cast("X", 100), reason="layout")),
             ", 100 MB of it for a contiguous copy of X and 60 MB of it",
         ),
-        (fed(made.cast("X", 240), keeps_mb=200), ", 200 MB of it kept between calls."),
-        (fed(made.cast("X", 240), keeps_mb=300), ", all of it kept between calls."),
+        (fed(made.cast("X", 240), keeps_mb=200), ", 200 MB of it kept between calls by onnxruntime's arena."),
+        (fed(made.cast("X", 240), keeps_mb=300), ", all of it kept between calls by onnxruntime's arena."),
     ],
-    ids=["no copy", "two copies", "a small copy", "another layout", "a copy in what is kept", "nothing is added"],
+    ids=[
+        "no copy",
+        "a callable",
+        "numpy",
+        "two copies",
+        "a small copy",
+        "another layout",
+        "a copy in what is kept",
+        "nothing is added",
+    ],
 )
 def test_the_causes_of_a_need_do_not_overlap(subject: MemorySubject, causes: str) -> None:
     assert f"in a steady call{causes}" in memory_answer(made.case(subject))
@@ -106,15 +130,15 @@ def stepped(kind: GrowthKind) -> Growth:
 @pytest.mark.parametrize(
     ("growth", "sentence"),
     [
-        (made.growth("arena", 0.2), "The arena of ort grew by 12.8 MB over 64 calls, 200 kB per call."),
+        (made.growth("arena", 0.2), "The arena of ort grew by 12.8 MB over 64 calls, 0.2 MB per call."),
         (
             replace(made.growth("arena", 0.2), bytes_per_call=0.0),
             "The arena of ort grew by 12.8 MB over 64 calls.",
         ),
         (stepped("arena"), "The arena of ort grew once, in a step of 40 MB after call 32."),
         (stepped("step"), "ort grew once, in a step of 40 MB after call 32."),
-        (made.growth("settling"), "kept between calls."),
-        (made.growth("none"), "kept between calls."),
+        (made.growth("settling"), "kept between calls by onnxruntime's arena."),
+        (made.growth("none"), "kept between calls by onnxruntime's arena."),
     ],
     ids=["throughout", "in several steps", "in one step", "not its arena", "settled", "not at all"],
 )
@@ -155,8 +179,12 @@ def puzzling(*needs_mb: float | None, arena_mb: float | None = 268) -> MemorySub
         ),
         (puzzling(None), "to try: arena off, extend strategy kSameAsRequested and shrinkage after each call."),
         (puzzling(arena_mb=None), "likely the scratch memory of its kernels."),
+        (
+            replace(puzzling(arena_mb=None), runtime="numpy"),
+            "likely the scratch memory of its kernels, and the buffer pools of BLAS.",
+        ),
     ],
-    ids=["the arena", "one trial failed", "not the arena", "not tried", "all trials failed", "no arena"],
+    ids=["the arena", "one trial failed", "not the arena", "not tried", "all trials failed", "no arena", "numpy"],
 )
 def test_what_is_unexplained_has_its_likely_cause_and_what_other_settings_need(
     subject: MemorySubject, cause: str

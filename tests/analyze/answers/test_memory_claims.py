@@ -16,7 +16,7 @@ from onnxperf.analyze.judges.growth import judge_growth
 from onnxperf.records.graph import Graph, GraphNode
 from onnxperf.records.memory import ArenaTrial, Breakdown, MemoryCase, MemoryStep, MemorySubject, Resident
 from onnxperf.render.memory.page import bytes_table, memory_page
-from onnxperf.wording.numbers import spoken_size
+from onnxperf.wording.numbers import in_megabytes
 from tests.render.drawn_pages import printed
 from tests.render.memory import examples as made
 
@@ -125,7 +125,7 @@ def test_no_sentence_is_without_its_figures(case: MemoryCase) -> None:
         return
     for whole, parts in _parts(answer):
         assert all(bytes_in(part) <= bytes_in(whole) for part in parts), answer
-    known = {spoken_size(need) for need in needs.values() if need is not None}
+    known = {in_megabytes(need) for need in needs.values() if need is not None}
     assert any(text in answer for text in known)
     sentences = answer.split(". ")
     for subject in case.subjects:

@@ -88,6 +88,8 @@ CONV = "3 Conv: b W B a -> Y"
         (graph("1 Tokenize: X -> a", "2: a -> Y"), EQUAL, [0, 10]),
         (graph("1 Constant: -> a", "2 Mul: a W -> b", "3: X b -> Y", constants="W"), EQUAL, [0, 0, 10]),
         (graph("1 RandomNormal: -> a", "2: a -> Y"), EQUAL, [10, 20]),
+        (graph("1 TreeEnsemble: X -> a", "2: a -> Y"), EQUAL | {"a": 90}, [90, 100]),
+        (graph("1: X -> a", "2 Slice: a -> b", "3 Pad: b -> Y"), EQUAL | {"b": 4, "Y": 6}, [10, 10, 10]),
     ],
     ids=[
         "written over an input that ends",
@@ -109,6 +111,8 @@ CONV = "3 Conv: b W B a -> Y"
         "an unknown operator may return a view",
         "constants are made when the model is loaded",
         "random numbers are made in every call",
+        "what is larger than its input is no view of it",
+        "nor what is larger than a part of it",
     ],
 )
 def test_memory_that_a_runtime_can_share_counts_once(drawn: Graph, sizes: dict[str, int], expected: list[int]) -> None:

@@ -289,7 +289,7 @@ def test_cases_that_lack_rounds_are_counted_once(
     rivals = [sweeps.ms(name, 20.0, "undecided", 0.5, reason=reason) for name in ("a", "b")]
     cases = [sweeps.case(sweeps.ms("ort", 10.0), *rivals, dims={"batch": batch}) for batch in (1, 2)]
     (model,) = sweep_models([*cases, sweeps.case(*sweeps.pair(0.5), dims={"batch": 4})])
-    short = "2 of 3 cases had no time for the rounds of a verdict: give each more `time`."
+    short = "2 of 3 cases (batch=1 to 2) had no time for the rounds of a verdict: give each more `time`."
     assert list(model.notes) == ([short] if counted else [])
 
 

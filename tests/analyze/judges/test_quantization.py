@@ -245,7 +245,7 @@ def record(speedup: float, low: float, high: float, verdict: Any, reason: str = 
         (record(1.0, 0.995, 1.005, "equivalent"), "int8 is as fast as float32: dynamic S8"),
         (
             record(1.0, 0.995, 1.005, "equivalent", output="x.onnx", size_before_bytes=4096, size_after_bytes=1024),
-            "It was written to x.onnx (1.00 KiB instead of 4.00 KiB), as requested, although it is not faster.",
+            "It was written to x.onnx (1.02 kB instead of 4.10 kB), as requested, although it is not faster.",
         ),
         (record(2.1, 2.0, 2.2, "faster", errors=()), "Its errors on held-out inputs were not measured."),
         (

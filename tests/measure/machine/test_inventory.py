@@ -167,7 +167,7 @@ def test_only_variables_that_matter_and_are_set_are_shown(environment: dict[str,
         (
             8,
             {"proc/meminfo": "MemTotal: 16777216 kB", "sys/fs/cgroup/memory.max": str(2 << 30)},
-            {"memory limit": "2.00 GiB (cgroup memory.max)"},
+            {"memory limit": "2.15 GB (cgroup memory.max)"},
         ),
         (8, {"proc/meminfo": "MemTotal: 1048576 kB", "sys/fs/cgroup/memory.max": str(2 << 30)}, {}),
         (8, {"sys/fs/cgroup/memory.max": "max"}, {}),
@@ -251,7 +251,7 @@ def test_a_cuda_without_version_file_has_the_version_of_its_folder(root: Callabl
         ({"proc/meminfo": "SwapTotal:  2048 kB\nSwapFree:  2048 kB\n"}, {}),
         (
             {"proc/meminfo": "SwapTotal:  5120 kB\nSwapFree:  2048 kB\n"},
-            {"swap in use": "3.00 MiB: what was swapped out is slow when first touched"},
+            {"swap in use": "3.15 MB: what was swapped out is slow when first touched"},
         ),
     ],
 )

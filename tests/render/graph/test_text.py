@@ -78,7 +78,7 @@ def test_one_operator_is_found_in_bodies_too() -> None:
 def test_repeated_blocks_are_folded() -> None:
     text = graph_text(long_view())
     assert "  … 99 more times the 3 operators above: 297 nodes (`all` shows them)\n  Softmax(t301)" in text
-    assert "… 88 more, 88.0 KiB (`all` shows them)" in text
+    assert "… 88 more, 90.1 kB (`all` shows them)" in text
     assert len(text.splitlines()) < 40
 
 

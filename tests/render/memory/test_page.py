@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from onnxperf.records.memory import ArenaTrial, Memory
+from onnxperf.records.memory import ArenaTrial, LiveTensor, Memory
 from onnxperf.render.kit.html import page_html
 from onnxperf.render.kit.markdown import page_markdown
 from onnxperf.render.memory.page import growth_text, memory_page
@@ -80,7 +80,7 @@ def test_threads_that_differ_are_not_in_the_heading() -> None:
     [
         ({"kind": "none", "mb_per_call": 0.001}, "none"),
         ({"kind": "settling", "mb_per_call": 2}, "settled"),
-        ({"kind": "leak", "mb_per_call": 1.5}, "leak 1.50 MB/call"),
+        ({"kind": "leak", "mb_per_call": 1.5}, "leak 1.5 MB/call"),
         ({"kind": "arena", "mb_per_call": 0.2}, "arena +12.8 MB"),
     ],
 )
@@ -118,4 +118,25 @@ def test_what_is_unexplained_and_what_other_settings_need_are_rows() -> None:
     trials = (ArenaTrial(setting="off", needed_bytes=80 * made.MB), ArenaTrial(setting="shrinkage", needed_bytes=None))
     subject = made.subject(breakdown=made.breakdown(unexplained_bytes=197 * made.MB), trials=trials)
     text = " ".join(printed(made.memory(made.case(subject))).split())
-    assert "unexplained 197 MB neither planned nor a copy arena off 80.0 MB needed instead alive at" in text
+    assert "unexplained 197 MB neither planned nor a copy arena off 80 MB needed instead alive at" in text
+
+
+@pytest.mark.parametrize(
+    ("runtime", "keeper"),
+    [("ort", ", as by onnxruntime's arena"), ("numpy", ", as by the buffer pools of BLAS and"), ("callable", "")],
+)
+def test_what_keeps_memory_is_named_by_the_runtime(runtime: str, keeper: str) -> None:
+    text = " ".join(printed(made.memory(made.case(made.subject(runtime=runtime)))).split())
+    assert f"stays: kept after it{keeper}" in text
+    assert runtime == "ort" or "onnxruntime's arena" not in text.partition("stays:")[2].partition("Where the bytes")[0]
+
+
+def test_only_a_broadcast_view_is_larger_than_what_it_shows() -> None:
+    alive = (
+        LiveTensor(name="wide", size_bytes=90 * made.MB, role="intermediate", within="a"),
+        LiveTensor(name="a", size_bytes=10 * made.MB, role="intermediate"),
+        LiveTensor(name="part", size_bytes=4 * made.MB, role="output", within="a"),
+    )
+    text = " ".join(printed(made.memory(made.case(made.subject(breakdown=made.breakdown(alive=alive))))).split())
+    assert "wide 90 MB intermediate, may repeat a" in text
+    assert "part 4 MB output, may lie in a" in text

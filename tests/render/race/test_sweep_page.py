@@ -13,6 +13,7 @@ from rich.console import Console
 
 from onnxperf.analyze.judges.crossover import sweep_models
 from onnxperf.records.race import Bench, Case
+from onnxperf.records.sweep import Estimate
 from onnxperf.render.kit.console import page_group, print_page
 from onnxperf.render.race.sweep_page import MAX_LINES, plan_page, sweep_page
 from onnxperf.results.bench import BenchResult, live_page
@@ -39,7 +40,9 @@ def many_subjects(count: int) -> Bench:
 
 def test_every_case_is_a_row_with_dims_times_speedup_verdict_and_throughput() -> None:
     text = printed(sweeps.square())
-    assert text.splitlines()[0].startswith("bert.onnx · 30 cases · Intel Xeon Platinum 8370C · 2 threads · onnxruntime")
+    assert text.splitlines()[0].startswith(
+        "bert.onnx · 30 cases · Intel Xeon Platinum 8370C (AVX2, AVX512) · 2 threads"
+    )
     assert row_of(text, "batch", "seq", "ort")[3:5] == ["torch", "speedup"]
     assert " ".join(row_of(text, "2", "10")) == "2 10 7.00 ms 18.5 ms 0.378× 0.373…0.384 slower 286"  # noqa: RUF001
     assert row_of(text, "4", "500")[-2:] == ["faster", "15.0"]
@@ -119,7 +122,7 @@ def test_notes_are_told_once() -> None:
     cases.append(sweeps.case(*sweeps.pair(0.5), dims={"batch": 4}, notes=("a cast", "odd")))
     text = printed(examples.bench(*cases))
     assert text.count("a cast\n") == 1
-    assert "odd (1 case)" in text
+    assert "odd (batch=4)" in text
 
 
 def test_notes_that_differ_only_in_numbers_are_one() -> None:
@@ -239,8 +242,11 @@ def test_the_cases_so_far_are_a_table_per_model() -> None:
 def test_a_dry_run_lists_its_cases_and_the_estimate() -> None:
     text = io.StringIO()
     console = Console(file=text, width=80, color_system=None)
-    print_page(plan_page(["m.onnx batch=1", "[bold]m\x1b batch=2"], 125), console)
-    assert text.getvalue() == "m.onnx batch=1\n[bold]m\\x1b batch=2\n\n2 cases, about 2 min\n"
+    print_page(plan_page(["m.onnx batch=1", "[bold]m\x1b batch=2"], Estimate(18, 107, 0)), console)
+    assert text.getvalue() == (
+        "m.onnx batch=1\n[bold]m\\x1b batch=2\n\n2 cases, about 2 min on this machine\n"
+        "racing 18 s, start-up 2 min; calls that take longer than 10 ms make it longer\n"
+    )
 
 
 # ---------------------------------------------------------------- words of others

@@ -82,7 +82,7 @@ def test_the_page_has_a_row_for_every_choice_the_race_the_answer_and_the_program
 
 def test_amounts_of_memory_are_bytes_and_less_is_said() -> None:
     text = printed(tune_page(replace(RECORD, goal="memory", default_amount=8e6, before=8e6, after=6e6), ""))
-    assert "7.63 MiB" in text
+    assert "8.00 MB" in text
     assert line_with(text[text.index("Fresh processes") :], "arena=off").rstrip().endswith("less")
 
 

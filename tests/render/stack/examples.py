@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onnxperf.records.stack import Allocations, Allocator, CodeShares, NativeFunction, Stack, StackFrame
+from onnxperf.records.stack import Allocations, Allocator, CodeShares, FunctionShare, NativeFunction, Stack, StackFrame
 from tests.render import examples
 
 UMATH = "numpy/_core/_multiarray_umath.cpython-311-x86_64-linux-gnu.so"
@@ -45,6 +45,10 @@ def stack(**fields: Any) -> Stack:
         "frames": (
             StackFrame(function="run", file="model.py", line=1, self_ns=6_000_000, total_ns=9_000_000, parent=None),
             StackFrame(function="take", file="<built-in>", line=0, self_ns=3_000_000, total_ns=3_000_000, parent=0),
+        ),
+        "functions": (
+            FunctionShare(function="run", file="model.py", share=0.75, python=0.25, kernels=0.4, dispatch=0.1),
+            FunctionShare(function="take", file="<built-in>", share=0.25, python=0.088, kernels=0.1, dispatch=0.062),
         ),
         "native": (NativeFunction(function="FLOAT_add", place=UMATH, kind="kernels", self_share=0.6, total_share=0.6),),
         "answer": "Most of it is Python.",

@@ -42,8 +42,8 @@ def test_the_tree_stands_above_functions_memory_and_answer() -> None:
     ]
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
-    assert "memory at its peak 2.00 KiB" in text
-    assert "(2.00 KiB per call)" in text
+    assert "memory at its peak 2.05 kB" in text
+    assert "(2.05 kB per call)" in text
     assert "120 allocations (12 per call)" in text
 
 
@@ -57,7 +57,7 @@ def test_a_terminal_shows_the_colours_of_the_tree_in_the_characters_that_it_has(
 
 def test_a_record_from_a_store_shows_its_functions_in_place_of_the_tree() -> None:
     text = printed(made.stack())
-    assert text.splitlines()[0] == "sgd · numpy · run · 1,000 calls"
+    assert text.splitlines()[0] == "sgd · numpy · run · 1,000 calls · 8.00 µs per call"
     assert "6.00 µs" in text
     assert "<built-in>" in text
 

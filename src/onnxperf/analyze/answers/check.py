@@ -24,7 +24,7 @@ def check_answer(check: Check) -> str:
     if wrong:
         answer = f"{check.first} and {check.second} differ in {listed(output.name for output in wrong)}."
     else:
-        answer = f"{check.first} and {check.second} agree on {count(len(check.outputs), 'output')}."
+        answer = f"{check.first} and {check.second} agree on {count(len(check.outputs), 'output')}{_how_far(check)}."
     return " ".join(filter(None, [answer, _about_nodes(check)]))
 
 
@@ -33,7 +33,8 @@ def _about_nodes(check: Check) -> str:
     node = check.node
     if node is not None:
         place = f"node {node.index} ({node.operator}{f' {node.name!r}' if node.name else ''})"
-        return f"The first node that differs is {place}, in its output {node.difference.name!r}."
+        found = f"{place} is the first whose output is not within the tolerances ({difference_text(node.difference)})"
+        return f"Inside, {found}; the outputs are." if check.equal else f"{found[0].upper()}{found[1:]}."
     if not check.walked or check.equal:
         return ""
     agrees = "Every node agrees once intermediates are outputs"
@@ -44,6 +45,12 @@ def _about_nodes(check: Check) -> str:
     before = LEVELS[LEVELS.index(check.level) - 1]
     changes = f"an optimisation of onnxruntime changes the result, first at level {check.level}"
     return f"{agrees}: {changes}. With `opt_level={before}`, {check.first} and {check.second} agree."
+
+
+def _how_far(check: Check) -> str:
+    """Whether outputs that agree are the same, or only within the tolerances."""
+    most = max((output.max_absolute or 0.0 for output in check.outputs), default=0.0)
+    return f" within the tolerances, the largest difference is {significant(most)}" if most else " exactly"
 
 
 def difference_text(difference: Difference) -> str:

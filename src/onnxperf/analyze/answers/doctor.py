@@ -23,6 +23,15 @@ def doctor_answer(
     return " ".join([*warnings(machine), seen])
 
 
+def quick_answer(machine: Machine, band: float | None = None, date: str = "") -> str:
+    """What makes this a bad moment to measure, and what an earlier race found out about the noise."""
+    if band is None:
+        seen = "Nothing was raced, and the noise of this machine is not known: onnxperf doctor measures it."
+    else:
+        seen = f"Nothing was raced; the noise measured on {date[:10]} was {percent_at_most(band)}."
+    return " ".join([*warnings(machine), seen])
+
+
 def warnings(machine: Machine) -> list[str]:
     """What makes this a bad moment to measure."""
     found = others_warnings(machine) if machine.others_share is not None else _load_warnings(machine)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onnxperf.records.lines import LineMemory, MemoryLines
-from onnxperf.wording.numbers import count, decimal_size
+from onnxperf.wording.numbers import count, in_megabytes
 
 
 def lines_answer(record: MemoryLines) -> str:
@@ -19,7 +19,7 @@ def lines_answer(record: MemoryLines) -> str:
         return f"Line {most.number} adds the most: {_kept(most)} stay when it has run."
     most = max(ran, key=lambda line: line.peak_bytes or 0)
     rest = f"{_kept(most, ' of it')} stay" if (most.increment_bytes or 0) > 0 else "none of it stays"
-    peak = decimal_size(most.peak_bytes)
+    peak = in_megabytes(most.peak_bytes)
     return f"Line {most.number} needs the most: {peak} above what was resident before it; {rest}."
 
 
@@ -31,4 +31,4 @@ def lost_answer(record: MemoryLines) -> str:
 def _kept(line: LineMemory, single: str = "") -> str:
     """What stays of a line; it is a sum where the line ran more than once, unlike the peak of its worst occurrence."""
     over = single if line.occurrences == 1 else f" over {count(line.occurrences, 'occurrence')}"
-    return f"{decimal_size(line.increment_bytes)}{over}"
+    return f"{in_megabytes(line.increment_bytes)}{over}"

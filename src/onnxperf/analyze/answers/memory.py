@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from onnxperf.records.memory import Growth, InputCopy, MemoryCase, MemorySubject
-from onnxperf.wording.labels import ARENA_SETTINGS
+from onnxperf.wording.labels import ARENA_SETTINGS, KEEPERS
 from onnxperf.wording.names import listed
-from onnxperf.wording.numbers import count, spoken_size
+from onnxperf.wording.numbers import count, in_megabytes
 
 SAME_SHARE = 0.02
-SAME_BYTES = 2 * 2**20
-"""Subjects that differ by less need about the same: huge pages are rounded up to 2 MiB."""
+SAME_BYTES = 100_000
+"""Subjects that differ by less than this share, or by so few pages, need about the same."""
+HUGE_PAGE_BYTES = 2 * 2**20
+"""The kernel may hand out memory in pages of this size: a smaller difference may come from rounding up."""
 WORTH_TELLING = 0.05
 """The part of a need from which on a cause is named."""
 LARGE_LOAD_BYTES = 32 * 10**6
@@ -35,7 +37,7 @@ def memory_answer(case: MemoryCase) -> str:
 
 def _about_one(subject: MemorySubject, needs: dict[str, int]) -> str:
     need = needs[subject.name]
-    return f"{subject.name} needs {spoken_size(need)} {_above(subject)} in a steady call{_causes(subject, need)}"
+    return f"{subject.name} needs {in_megabytes(need)} {_above(subject)} in a steady call{_causes(subject, need)}"
 
 
 def _about_many(subjects: Sequence[MemorySubject], needs: dict[str, int]) -> str:
@@ -44,12 +46,20 @@ def _about_many(subjects: Sequence[MemorySubject], needs: dict[str, int]) -> str
     low, high = needs[least.name], needs[most.name]
     if high - low <= max(SAME_BYTES, SAME_SHARE * high):
         names = f"{subjects[0].name} and {subjects[1].name}" if len(subjects) == 2 else f"All {len(subjects)} subjects"
-        return f"{names} need about the same in a steady call, {spoken_size(high)} {_above(*subjects)}"
+        sizes = " to ".join(dict.fromkeys([in_megabytes(low), in_megabytes(high)]))
+        return f"{names} need about the same in a steady call, {sizes} {_above(*subjects)}"
     if subjects[0] is not least:
-        return f"{_about_one(subjects[0], needs)}; {least.name} needs the least, {spoken_size(low)}"
-    sentence = f"{least.name} needs the least in a steady call, {spoken_size(low)} {_above(least)}"
+        rest = f"; {least.name} needs the least, {in_megabytes(low)}"
+        return f"{_about_one(subjects[0], needs)}{rest}{_rounding(needs[subjects[0].name] - low)}"
+    sentence = f"{least.name} needs the least in a steady call, {in_megabytes(low)} {_above(least)}"
     mark = "" if len(subjects) == 2 else "the most, "
-    return f"{sentence}; {most.name} needs {mark}{spoken_size(high)}{_causes(most, high)}"
+    return f"{sentence}; {most.name} needs {mark}{in_megabytes(high)}{_causes(most, high)}{_rounding(high - low)}"
+
+
+def _rounding(difference: int) -> str:
+    """What a difference of less than a huge page may be."""
+    page = in_megabytes(HUGE_PAGE_BYTES)
+    return f" (a difference below {page} may be rounding to huge pages)" if difference < HUGE_PAGE_BYTES else ""
 
 
 def _above(*subjects: MemorySubject) -> str:
@@ -64,8 +74,8 @@ def _loading(subject: MemorySubject, needs: dict[str, int]) -> list[str]:
     if load is None or load.increment_bytes <= max(needs[subject.name], LARGE_LOAD_BYTES):
         return []
     kept = min(load.kept_bytes, load.increment_bytes)
-    stays = f"{spoken_size(kept)} of it stay" if kept > 0 else "none of it stays"
-    return [f"Loading takes {spoken_size(load.increment_bytes)}; {stays}."]
+    stays = f"{in_megabytes(kept)} of it stay" if kept > 0 else "none of it stays"
+    return [f"Loading takes {in_megabytes(load.increment_bytes)}; {stays}."]
 
 
 # ---------------------------------------------------------------- causes
@@ -75,17 +85,17 @@ def _causes(subject: MemorySubject, need: int) -> str:
     """What a need consists of: what earlier calls left, and within the rest, which a call adds, copies of inputs."""
     steady = subject.step("steady call")
     added = min(steady.increment_bytes, need) if steady is not None else 0
-    parts = [*_copied(subject, added, need), *_kept(need - added, need)]
+    parts = [*_copied(subject, added, need), *_kept(subject, need - added, need)]
     return f", {listed(parts)}" if parts else ""
 
 
 def _copied(subject: MemorySubject, added: int, need: int) -> list[str]:
     copies = subject.breakdown.copies if subject.breakdown is not None else ()
     copied = sum(copy.copied_bytes for copy in copies)
-    fits = copied <= added * (1 + SAME_SHARE) + SAME_BYTES  # else they lie in memory that earlier calls left
+    fits = copied <= added * (1 + SAME_SHARE) + HUGE_PAGE_BYTES  # else they lie in memory that earlier calls left
     if not fits or copied <= WORTH_TELLING * need:
         return []
-    return [f"{spoken_size(min(copied, added))} of it for {_copying(copies)}"]
+    return [f"{in_megabytes(min(copied, added))} of it for {_copying(copies)}"]
 
 
 def _copying(copies: Sequence[InputCopy]) -> str:
@@ -98,11 +108,12 @@ def _copying(copies: Sequence[InputCopy]) -> str:
     return f"a contiguous copy of {copy.name}"
 
 
-def _kept(kept: int, need: int) -> list[str]:
-    if kept <= max(WORTH_TELLING * need, SAME_BYTES):
+def _kept(subject: MemorySubject, kept: int, need: int) -> list[str]:
+    if kept <= max(WORTH_TELLING * need, HUGE_PAGE_BYTES):
         return []
-    share = "all of it" if kept >= (1 - WORTH_TELLING) * need else f"{spoken_size(kept)} of it"
-    return [f"{share} kept between calls"]
+    share = "all of it" if kept >= (1 - WORTH_TELLING) * need else f"{in_megabytes(kept)} of it"
+    keeper = KEEPERS.get(subject.runtime)
+    return [f"{share} kept between calls{f' by {keeper}' if keeper else ''}"]
 
 
 def _unexplained(subject: MemorySubject) -> list[str]:
@@ -110,18 +121,19 @@ def _unexplained(subject: MemorySubject) -> list[str]:
     breakdown = subject.breakdown
     if breakdown is None or breakdown.unexplained_bytes is None or subject.needed_bytes is None:
         return []
-    left = f"{spoken_size(breakdown.unexplained_bytes)} of what {subject.name} needs are not in the planned minimum"
+    left = f"{in_megabytes(breakdown.unexplained_bytes)} of what {subject.name} needs are not in the planned minimum"
     if breakdown.arena_held_bytes is None:
-        return [f"{left}: likely the scratch memory of its kernels."]
+        also = "" if subject.runtime == "ort" else ", and the buffer pools of BLAS"
+        return [f"{left}: likely the scratch memory of its kernels{also}."]
     needs = {ARENA_SETTINGS[each.setting]: each.needed_bytes for each in subject.trials}
     measured = {name: need for name, need in needs.items() if need is not None}
     if not measured:
         return [f"{left}: likely what onnxruntime's arena keeps; to try: {listed(list(ARENA_SETTINGS.values()))}."]
     saved = subject.needed_bytes - min(measured.values())
     cause = "likely separate results and scratch memory of kernels, as no other setting of the arena needs much less"
-    if saved > max(SAME_BYTES, WORTH_TELLING * subject.needed_bytes):
-        cause = f"onnxruntime's arena keeps {spoken_size(min(saved, breakdown.unexplained_bytes))} of it"
-    return [f"{left}: {cause} ({', '.join(f'{name}: {spoken_size(need)}' for name, need in measured.items())})."]
+    if saved > max(HUGE_PAGE_BYTES, WORTH_TELLING * subject.needed_bytes):
+        cause = f"onnxruntime's arena keeps {in_megabytes(min(saved, breakdown.unexplained_bytes))} of it"
+    return [f"{left}: {cause} ({', '.join(f'{name}: {in_megabytes(need)}' for name, need in measured.items())})."]
 
 
 # ---------------------------------------------------------------- growth
@@ -138,9 +150,9 @@ def _grows(name: str, growth: Growth) -> str:
     """A rate only for what grows throughout: a step that was taken once is not taken by every call."""
     whose = f"The arena of {name}" if growth.kind == "arena" else name
     if growth.step_bytes is not None and growth.step_calls is not None:
-        return f"{whose} grew once, in a step of {spoken_size(growth.step_bytes)} after call {growth.step_calls}."
-    rate, calls = f"{spoken_size(growth.bytes_per_call)} per call", count(growth.calls[-1], "call")
+        return f"{whose} grew once, in a step of {in_megabytes(growth.step_bytes)} after call {growth.step_calls}."
+    rate, calls = f"{in_megabytes(growth.bytes_per_call)} per call", count(growth.calls[-1], "call")
     if growth.kind == "leak":
         return f"{name} leaks {rate} over {calls}."
-    total = spoken_size(growth.resident_bytes[-1] - growth.resident_bytes[0])
+    total = in_megabytes(growth.resident_bytes[-1] - growth.resident_bytes[0])
     return f"{whose} grew by {total} over {calls}{f', {rate}' if growth.bytes_per_call else ''}."

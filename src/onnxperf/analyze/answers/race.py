@@ -7,7 +7,7 @@ from typing import get_args
 
 from onnxperf.records.base import BUSY_SHARE
 from onnxperf.records.comparison import Verdict
-from onnxperf.records.race import MIN_ROUNDS, Case, Subject
+from onnxperf.records.race import MIN_ROUNDS, Case, Measurement, Subject
 from onnxperf.wording.names import listed, name_of
 from onnxperf.wording.numbers import count, duration, factor, significant, time_text, whole_percent
 from onnxperf.wording.spans import in_one, kind_of
@@ -257,3 +257,11 @@ def units_of(*subjects: Subject) -> str:
 
 def _percent(ratio: float) -> str:
     return f"{significant(100 * (ratio - 1), digits=2)} %"
+
+
+def notes_on_retracing(subjects: Sequence[Measurement]) -> list[str]:
+    """Subjects of TensorFlow whose calls are slow because they are compiled again, which is no cost of the model."""
+    names = [each.name for each in subjects if each.conditions.get("retraces")]
+    why = "TensorFlow retraces its function while it is timed, so that calls include compiling it"
+    remedy = "pass tensors instead of Python values, of one shape or with an input_signature"
+    return [f"{listed(names)}: {why}; {remedy}"] if names else []

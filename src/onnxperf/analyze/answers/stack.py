@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from onnxperf.records.stack import CodeShares
 from onnxperf.wording.names import listed
-from onnxperf.wording.numbers import count, sampled_percent
+from onnxperf.wording.numbers import count, duration, sampled_percent
 
 _WITHOUT_SYMBOLS = ("onnxruntime",)
 """Libraries whose kernels cannot be distinguished from the code around them."""
 _WORTH_A_WORD = 0.005
 
 
-def stack_answer(shares: CodeShares | None) -> str:
-    """Python, kernels and what lies between in one sentence, and how that was found."""
+def stack_answer(shares: CodeShares | None, call_ns: float) -> str:
+    """The undisturbed time of a call; Python, kernels and what lies between in one sentence, and how that was found."""
+    takes = f"A call takes {duration(call_ns)} undisturbed."
     if shares is None:
-        return "No samples: the calls were too short; make more of them with `calls`."
+        return f"{takes} No samples: the calls were too short; make more of them with `calls`."
     margin = max(1, round(shares.margin * 100))
     source = f"({shares.how}, {count(shares.samples, 'sample')}, ± {margin}"
     if shares.kernels is None or shares.dispatch is None:
         python, compiled = sampled_percent(shares.python), sampled_percent(shares.compiled)
         return (
-            f"Of the time of a call, at most {python} is Python and at least {compiled} compiled code {source}; "
+            f"{takes} Of this, at most {python} is Python and at least {compiled} compiled code {source}; "
             "operators such as a @ b count as Python)."
         )
     parts = [
@@ -30,7 +31,7 @@ def stack_answer(shares: CodeShares | None) -> str:
     ]
     if shares.unknown >= _WORTH_A_WORD:
         parts.append(f"{sampled_percent(shares.unknown)} in code without a known name")
-    return f"Of the time of a call, {listed(parts)} {source})."
+    return f"{takes} Of this, {listed(parts)} {source})."
 
 
 def _compiled(shares: CodeShares) -> str:

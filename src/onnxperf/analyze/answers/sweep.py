@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from onnxperf.analyze.answers.race import units_of
 from onnxperf.records.race import Case, Subject
-from onnxperf.records.sweep import Duel, SweepModel, SweepRow, dims_of, time_of, values_of, varying
+from onnxperf.records.sweep import NOT_RUN, Duel, SweepModel, SweepRow, dims_of, time_of, values_of, varying
 from onnxperf.wording.names import first_of, listed, name_of, visible
 from onnxperf.wording.numbers import count, duration, interval, ratio
 from onnxperf.wording.spans import in_one, kind_of
@@ -136,9 +136,12 @@ def _no_winner(stretches: Sequence[Stretch]) -> str:
 
 def notes_on_sweep(rows: Sequence[SweepRow]) -> list[str]:
     """What is true of some cases: too little time."""
-    short = sum(any(_lacks_rounds(duel) for duel in row.duels.values()) for row in rows)
-    cases = count(len(rows), "case")
-    return [f"{short} of {cases} had no time for the rounds of a verdict: give each more `time`."] if short else []
+    short = [row for row in rows if any(_lacks_rounds(duel) for duel in row.duels.values())]
+    if not short:
+        return []
+    places = _places(rows, short) if len(short) < len(rows) else ""
+    which = f"{len(short)} of {count(len(rows), 'case')}{f' ({places})' if places else ''}"
+    return [f"{which} had no time for the rounds of a verdict: give each more `time`."]
 
 
 def _lacks_rounds(duel: Duel) -> bool:
@@ -161,6 +164,8 @@ def reason_lines(rows: Sequence[SweepRow]) -> list[str]:
 def _missing(case: Case) -> Iterator[str]:
     if case.interrupted:
         yield "pending: interrupted before its end"
+    elif case.status == "pending" and not case.subjects:
+        yield f"{NOT_RUN}: the sweep ended before it began"
     elif not case.subjects and case.status != "ok":
         yield f"{case.status}: {case.answer}" if case.answer else case.status
     for subject in case.subjects:

@@ -29,6 +29,8 @@ OVERWRITING = frozenset(
 """Operators that may write their first result over an input of the same size that is not read afterwards."""
 _ADDED_INPUT = 3
 """A convolution of onnxruntime may write its result over the tensor that it adds."""
+_REPEATING = frozenset(("Expand", "ConstantOfShape"))
+"""Operators whose result may be a view that repeats a smaller tensor."""
 _RANDOM = frozenset(("RandomNormal", "RandomUniform", "Multinomial", "Bernoulli"))
 """Operators whose results differ from call to call, whatever they read."""
 
@@ -68,9 +70,9 @@ def live_sets(graph: Graph, sizes: Mapping[str, int]) -> LiveSets:
     is the least that any runtime needs which executes one node after the other, so it counts what all of them need:
     an operator of `APART` has its inputs and outputs beside each other, one of `OVERWRITING` may write over an input
     that ends there, and the result of any other (Reshape, Transpose, Slice, one that is not known…) may be a view of
-    its first input. What is made of constants alone is made when the model is loaded. What a body reads from outside
-    stays alive while its node runs, and what it returns becomes the node's outputs. Weights are not counted; the
-    inputs of a body are its node's business, and not counted either.
+    its first input, unless it is larger than that. What is made of constants alone is made when the model is loaded.
+    What a body reads from outside stays alive while its node runs, and what it returns becomes the node's outputs.
+    Weights are not counted; the inputs of a body are its node's business, and not counted either.
     """
     unknown: set[str] = set()
     inputs = [_tensor(name, "input", sizes, set()) for name in graph.inputs]
@@ -92,13 +94,13 @@ class _Memory:
     taken: dict[str, int] = field(default_factory=dict)
     """Memory of the owners, whether they are still alive or not; inputs and constants take none that counts."""
 
-    def add(self, node: GraphNode, tensor: LiveTensor) -> None:
+    def add(self, node: GraphNode, tensor: LiveTensor, sizes: Mapping[str, int]) -> None:
         """Let a node make a tensor."""
         self.alive[tensor.name] = tensor
-        if _takes_memory(node):
+        source = _viewed(node)
+        if _takes_memory(node) or _exceeds(node, tensor.size_bytes, sizes.get(source)):
             self.owners[tensor.name], self.taken[tensor.name] = tensor.name, tensor.size_bytes
         else:
-            source = next(filter(None, node.inputs), node.op_type)
             self.owners[tensor.name] = self.owners.get(source, source)
 
     def overwritten(self, node: GraphNode, after: Mapping[str, LiveTensor]) -> tuple[str, str]:
@@ -149,7 +151,7 @@ def _walk(graph: Graph, sizes: Mapping[str, int], path: Path, memory: _Memory, u
         for body in bodies:
             yield from body
         for name in filter(None, node.outputs):
-            memory.add(node, _tensor(name, "output" if name in results else "intermediate", sizes, unknown))
+            memory.add(node, _tensor(name, "output" if name in results else "intermediate", sizes, unknown), sizes)
         after = {name: tensor for name, tensor in memory.alive.items() if last_read.get(name, -1) > at}
         own = _live_set(node, path, memory.tensors(memory.overwritten(node, after)))
         yield own if inner is None or own.live_bytes > inner.live_bytes else _with_body(own, inner)
@@ -163,6 +165,23 @@ def _takes_memory(node: GraphNode) -> bool:
     if returned:
         return all(maker is not None and _takes_memory(maker) for maker in returned)
     return node.op_type in APART or node.op_type in OVERWRITING or node.op_type in _RANDOM
+
+
+def _viewed(node: GraphNode) -> str:
+    """The tensor of which a result may be a view: the first input, or what a body returns of what it reads."""
+    source = next(filter(None, node.inputs), node.op_type)
+    for _, body in node.subgraphs[:1]:
+        made = {name: each for each in body.nodes for name in each.outputs}
+        name = next(iter(body.outputs), "")
+        while name in made:
+            name = next(filter(None, made[name].inputs), "")
+        source = name if name and name not in body.inputs else source
+    return source
+
+
+def _exceeds(node: GraphNode, size: int, source: int | None) -> bool:
+    """Whether a result is larger than what it would be a view of; a body may return a view of anything it reads."""
+    return source is not None and size > source and node.op_type not in _REPEATING and not node.subgraphs
 
 
 def _is_fixed(node: GraphNode, fixed: set[str]) -> bool:

@@ -126,7 +126,7 @@ def _find_floats(x: Any, y: Any, rtol: float, atol: float) -> _Found:
     relative = np.where(finite & (b != 0), gap / np.abs(b), 0.0)
     figures = {
         "max_relative": float(relative.max(initial=0.0)),
-        "max_ulp": _ulp(x, narrow, finite),
+        "max_ulp": _ulp(x, narrow, finite & _away_from_zero(a, b, atol)),
         "nans": (int(np.isnan(a).sum()), int(np.isnan(b).sum())),
         "infinities": (int(np.isinf(a).sum()), int(np.isinf(b).sum())),
     }
@@ -152,11 +152,16 @@ def _find_bits(x: Any, y: Any, _rtol: float, _atol: float) -> _Found:
     return _Found((a != b).any(axis=1))
 
 
-def _ulp(a: Any, b: Any, finite: Any) -> float | None:
-    """The distance in steps between neighbouring floats; None for other types."""
-    if a.dtype.kind != "f" or a.dtype.itemsize not in _BITS:
+def _away_from_zero(a: Any, b: Any, atol: float) -> Any:
+    """Elements of one sign, beyond the absolute tolerance: around zero, floats are so dense that steps say nothing."""
+    return (np.minimum(np.abs(a), np.abs(b)) > atol) & ((a.real > 0) == (b.real > 0))
+
+
+def _ulp(a: Any, b: Any, counted: Any) -> float | None:
+    """The distance in steps between neighbouring floats; None for other types, and where no element counts."""
+    if a.dtype.kind != "f" or a.dtype.itemsize not in _BITS or not counted.any():
         return None
-    steps = [_ladder(np.where(finite, each, 0).astype(f"f{a.dtype.itemsize}")) for each in (a, b)]
+    steps = [_ladder(np.where(counted, each, 0).astype(f"f{a.dtype.itemsize}")) for each in (a, b)]
     return float(np.abs(steps[0] - steps[1]).max(initial=0.0))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.instructions import about_counts, note_on_counts
-from onnxperf.analyze.answers.race import about_parts, cast_text
+from onnxperf.analyze.answers.race import about_parts, cast_text, notes_on_retracing
 from onnxperf.analyze.judges.comparison import baseline_of
 from onnxperf.analyze.judges.throughput import with_rates
 from onnxperf.api._cluster.places import ClusterPlace
@@ -158,6 +158,7 @@ def run_cells(
     if recorder is not None:
         recorder.plan([cell.key for cell in cells], machine)
     cases: list[Case] = []
+    interrupted = False
     start = start_of(cells[0].settings.limits)
     remaining = {cell.key: cell for cell in cells if recorder is None or recorder.wanted(cell.key)}
     try:
@@ -172,11 +173,18 @@ def run_cells(
     except KeyboardInterrupt:
         if recorder is None and not cases:
             raise
-        for cell in list(remaining.values())[:1]:  # between two races: the next one is not begun
-            cases.append(Case(model=cell.label, dims=cell.dims, status="pending", interrupted=True))
+        interrupted = True
+    inside = any(case.interrupted for case in cases)
+    cases += never_begun(remaining.values(), between=not inside) if interrupted or inside else []
     after = machines.after_the_race(machine)
     kept = recorder.result(cases, after) if recorder is not None else None
     return kept or Bench(machine=after, command="onnxperf.bench", cases=tuple(cases))
+
+
+def never_begun(cells: Iterable[Cell], between: bool) -> list[Case]:
+    """Cases that an interrupted sweep leaves; the first is the interrupted one where that fell between two races."""
+    left = enumerate(cells)
+    return [Case(model=c.label, dims=c.dims, status="pending", interrupted=between and not n) for n, c in left]
 
 
 def unfinished(case: Case) -> Case:
@@ -408,4 +416,5 @@ def _notes_on_race(specs: Sequence[WorkerSpec], end: RaceEnd, asked: RaceOptions
         )
     if any(subject.conditions.get("assume_finite") for subject in end.subjects):
         notes.append("scikit-learn runs with assume_finite=True, as requested or set (check_finite=True turns it off)")
+    notes += notes_on_retracing(end.subjects)
     return notes

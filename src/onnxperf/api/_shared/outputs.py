@@ -14,7 +14,7 @@ from onnxperf.analyze.judges.accuracy import Form
 from onnxperf.analyze.judges.agreement import Interface, Outputs, disagreement, same_again, unlike_interfaces
 from onnxperf.api._shared.reading import random_operators_of
 from onnxperf.api._shared.subjects import Entry
-from onnxperf.errors import BadInput, SubjectError
+from onnxperf.errors import BadInput, SubjectError, refused
 from onnxperf.measure.messages import Load, Prepare, WorkerSpec
 from onnxperf.measure.outputs import compute
 from onnxperf.measure.process import ProcessWorker, open_worker
@@ -159,4 +159,4 @@ def _running(spec: WorkerSpec, limits: WorkerLimits) -> Iterator[ProcessWorker]:
             worker.ask(Load(spec))
             yield worker
     except SubjectError as error:
-        raise BadInput(f"{spec.subjects[0].name}: {error}") from error
+        raise refused(error, spec.subjects[0].name) from error

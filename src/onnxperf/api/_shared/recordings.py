@@ -28,7 +28,7 @@ from onnxperf.api._shared.reading import applied, outline_of, outline_of_file, v
 from onnxperf.api._shared.requests import Settings
 from onnxperf.api._shared.setups import only_setup
 from onnxperf.api._shared.subjects import Entry, ort_spec
-from onnxperf.errors import BadInput, SubjectError
+from onnxperf.errors import BadInput, SubjectError, refused
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.profiling import Progress, TurnsEnd, most_iterations, take_launches, take_turns
@@ -109,7 +109,7 @@ def subject_errors_as_bad_input() -> Iterator[None]:
     try:
         yield
     except SubjectError as error:
-        raise BadInput(str(error)) from error
+        raise refused(error) from error
 
 
 def iterations_that_fit(

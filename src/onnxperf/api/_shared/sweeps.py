@@ -13,15 +13,12 @@ from onnxperf.api._keeping.run_writer import RunWriter
 from onnxperf.api._keeping.tags import checked_tags
 from onnxperf.api._shared.cells import Cell, Seen, run_cells, unseen
 from onnxperf.errors import BadOption
-from onnxperf.measure.plan import DEFAULT_TIME_S
 from onnxperf.measure.race import Progress
 from onnxperf.records.base import Status
 from onnxperf.render.kit.complaints import complain
 from onnxperf.results.bench import BenchResult
 
 RETRIED: tuple[Status, ...] = ("failed", "oom", "timeout", "crashed", "differs", "skipped")
-_START_S = 1.5
-"""Starting a worker, loading and warming up, roughly."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +59,3 @@ def run_sweep(
             complain(note)
         result.run = recorder.run
         return result
-
-
-def estimate_s(cells: Sequence[Cell]) -> float:
-    """Seconds that the cases will take, roughly."""
-    return sum((cell.settings.race.time or DEFAULT_TIME_S) + 2 * _START_S for cell in cells)

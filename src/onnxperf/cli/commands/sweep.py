@@ -134,15 +134,15 @@ def sweep(
         Do not measure the yardstick, a small fixed model by which later runs are compared with this one.
     """
     from onnxperf.api._shared.plans import check_models, plan_cells
-    from onnxperf.api._shared.sweeps import estimate_s
 
     _ = again.place  # refused before anything is opened
     cells = plan_cells(plan, listed=dry_run, yardstick=not no_yardstick)
     if dry_run:
         check_models(plan)
+        from onnxperf.api._shared.estimates import estimate
         from onnxperf.render.kit.console import print_page
         from onnxperf.render.race.sweep_page import plan_page
 
-        print_page(plan_page([cell.key for cell in cells], estimate_s(cells)), make_console())
+        print_page(plan_page([cell.key for cell in cells], estimate(cells)), make_console())
         return exit_codes.DONE
     return run_kept(cells, again, output)

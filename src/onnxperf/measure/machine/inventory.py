@@ -79,12 +79,15 @@ def installed(name: str) -> str | None:
         return None
 
 
-def take_inventory(machine: Machine) -> Rows:
-    """Everything that can be found out beside the machine's own record; what cannot be read is left out."""
+def take_inventory(machine: Machine, quick: bool = False) -> Rows:
+    """Everything that can be found out beside the machine's own record; what cannot be read is left out.
+
+    `quick` leaves out what takes a process that imports torch.
+    """
     nvidia_smi = find_program("nvidia-smi")
     affinity = len(allowed_cpus()) or None
     finders: tuple[Callable[[], Rows], ...] = (
-        lambda: thread_rows(machine),
+        lambda: thread_rows(machine, run=(lambda _command: "") if quick else run_quietly),
         lambda: environment_rows(os.environ),
         lambda: limit_rows(affinity, psutil.cpu_count()),
         provider_rows,

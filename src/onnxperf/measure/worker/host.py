@@ -33,7 +33,7 @@ from onnxperf.measure.messages import (
     WorkerSpec,
 )
 from onnxperf.measure.shared import read_file
-from onnxperf.measure.worker import timing
+from onnxperf.measure.worker import retracing, timing
 from onnxperf.records.base import Scalar
 from onnxperf.records.options import Recording
 from onnxperf.runtimes.base import Parts, Session
@@ -140,6 +140,7 @@ def load(host: Host, request: messages.Load) -> Loaded:
 def prepare(host: Host, request: messages.Prepare) -> Prepared:
     """Bind a subject and time its first call."""
     conditions = host.bind(request.subject)
+    retracing.watch()
     call = host.calls[request.subject]
     start = timing.monotonic_ns()
     call()

@@ -15,6 +15,7 @@ import numpy as np
 
 from onnxperf.measure import messages
 from onnxperf.measure.messages import TimedBlock, TimedEach, TimedSplit, WarmedUp
+from onnxperf.measure.worker import retracing
 
 if TYPE_CHECKING:
     from onnxperf.measure.worker.host import Host
@@ -255,7 +256,8 @@ def _no_garbage_collection() -> Iterator[None]:
 
 def answer_warm_up(host: Host, request: messages.WarmUp) -> WarmedUp:
     """Warm up a subject."""
-    return WarmedUp(warm_up(host.calls[request.subject], request.duration_ns))
+    retracing.watch()  # a callable may have imported TensorFlow in its first call
+    return WarmedUp(warm_up(host.calls[request.subject], request.duration_ns), retracing.retraces())
 
 
 def answer_time_block(host: Host, request: messages.TimeBlock) -> TimedBlock:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from onnxperf.records.base import Machine
 from onnxperf.records.memory import MemorySubject
 from onnxperf.records.race import Subject
-from onnxperf.wording.machines import cpu_name
+from onnxperf.wording.machines import cpu_name, extensions_text
 from onnxperf.wording.names import listed
 from onnxperf.wording.numbers import count, hundredths, percent, sampled_percent, size
 
@@ -18,8 +18,9 @@ def machine_texts(machine: Machine | None) -> list[str]:
 
 
 def cpu_text(machine: Machine) -> str:
-    """The model of the processor without its trademark signs and frequency."""
-    return cpu_name(machine.cpu)
+    """The model of the processor without its trademark signs and frequency, with its vector extensions."""
+    extensions = extensions_text(machine.vector_extensions)
+    return f"{cpu_name(machine.cpu)} ({extensions})" if extensions else cpu_name(machine.cpu)
 
 
 def runtime_texts(versions: dict[str, str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from onnxperf.records.memory import Growth, Memory, MemoryCase, MemoryStep, MemorySubject, StepName
 from onnxperf.render.kit import chart as fg
 from onnxperf.wording.names import name_of, shortened, sizes_text
-from onnxperf.wording.numbers import count, decimal_size, grouped
+from onnxperf.wording.numbers import count, grouped, in_megabytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,7 +96,7 @@ def _write_peaks(ax: Axes, subject: MemorySubject, peaks: Sequence[tuple[float, 
     kinds: tuple[StepName, ...] = ("load", "first call", "steady call")
     steps = [step for name in kinds if (step := subject.step(name)) is not None]
     places = [place for step in steps for each, place in zip(subject.steps, peaks, strict=True) if each is step]
-    words = [f"{step.name} {decimal_size(step.peak_bytes)}" for step in steps]
+    words = [f"{step.name} {in_megabytes(step.peak_bytes)}" for step in steps]
     right = ax.get_xlim()[1]
     inches, _ = fg.size_of(ax, _INCHES)
     lefts = fg.side_by_side([at / right for at, _ in places], [fg.text_part(each, inches) for each in words])

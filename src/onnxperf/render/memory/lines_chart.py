@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from onnxperf.records.lines import LineMemory, MemoryLines
 from onnxperf.render.kit import chart as fg
 from onnxperf.wording.names import shortened, visible
-from onnxperf.wording.numbers import decimal_size
+from onnxperf.wording.numbers import in_megabytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +43,7 @@ def lines_plot(record: MemoryLines, ax: Sequence[Axes] | None = None) -> fg.Axes
 
 def _bars(sizes: Sequence[int], colour: str) -> fg.Bars:
     """Bars to the right; memory that was given back has only its words, and nothing has none."""
-    words = [f"{decimal_size(-size)} given back" if size < 0 else decimal_size(size) if size else "" for size in sizes]
+    words = [in_megabytes(size) if size > 0 else f"{in_megabytes(-size)} given back" if size else "" for size in sizes]
     return fg.Bars([max(size, 0) / 1e6 for size in sizes], [colour] * len(sizes), words)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from onnxperf.records.memory import (
     Breakdown,
@@ -18,9 +18,9 @@ from onnxperf.records.memory import (
 from onnxperf.render.kit.machine import cpu_text, thread_texts, used_versions
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
-from onnxperf.wording.labels import ARENA_SETTINGS
-from onnxperf.wording.names import name_of, sizes_text, with_reasons
-from onnxperf.wording.numbers import count, decimal_size, duration, megabytes
+from onnxperf.wording.labels import ARENA_SETTINGS, KEEPERS
+from onnxperf.wording.names import listed, name_of, sizes_text, with_reasons
+from onnxperf.wording.numbers import count, duration, in_megabytes, megabytes
 
 SAMPLED = "~"
 MOST_TENSORS = 5
@@ -28,7 +28,7 @@ MOST_TENSORS = 5
 _PEAKS = "Peaks of resident memory in MB: loading, the first call, a steady call"
 _PAGES = "Resident between the steps in MB: pages that it wrote + pages of files"
 _NEEDS = "needs: peak of a steady call above what was resident before the first call"
-_STEPS = "+: added at the peak of a step; stays: kept after it, as by onnxruntime's arena"
+_STEPS = "+: added at the peak of a step; stays: kept after it"
 
 
 def memory_page(record: Memory) -> list[Part]:
@@ -98,7 +98,9 @@ def _legend(case: MemoryCase, record: Memory) -> list[str]:
     sampled = any(not step.exact for subject in case.subjects for step in subject.steps)
     every = duration(record.interval_ns)
     sampling = f"{SAMPLED} sampled every {every}, as this kernel cannot reset its mark: shorter spikes are missed"
-    return [_NEEDS, _STEPS, *([sampling] if sampled else [])]
+    keepers = [KEEPERS[name] for name in dict.fromkeys(each.runtime for each in case.subjects) if name in KEEPERS]
+    steps = f"{_STEPS}, as by {listed(keepers)}" if keepers else _STEPS
+    return [_NEEDS, steps, *([sampling] if sampled else [])]
 
 
 def pages_table(subjects: Sequence[MemorySubject]) -> Table:
@@ -130,7 +132,7 @@ def bytes_table(case: MemoryCase, subject: MemorySubject, breakdown: Breakdown) 
         *((f"  {ARENA_SETTINGS[each.setting]}", each.needed_bytes, "needed instead") for each in subject.trials),
         *_alive(breakdown),
     ]
-    rows = [Row([what, decimal_size(size), why]) for what, size, why in sizes if size is not None]
+    rows = [Row([what, in_megabytes(size), why]) for what, size, why in sizes if size is not None]
     return Table(columns, rows, _bytes_title(case, subject, breakdown))
 
 
@@ -148,9 +150,9 @@ def growth_text(growth: Growth | None) -> str:
     words = {
         "none": "none",
         "settling": "settled",
-        "step": f"step +{decimal_size(growth.step_bytes)}",
-        "leak": f"leak {decimal_size(growth.bytes_per_call)}/call",
-        "arena": f"arena +{decimal_size(total)}",
+        "step": f"step +{in_megabytes(growth.step_bytes)}",
+        "leak": f"leak {in_megabytes(growth.bytes_per_call)}/call",
+        "arena": f"arena +{in_megabytes(total)}",
     }
     return words[growth.kind]
 
@@ -171,13 +173,17 @@ def _alive(breakdown: Breakdown) -> Iterator[tuple[str, int | None, str]]:
     total = sum(tensor.size_bytes for tensor in breakdown.alive if not tensor.within)
     yield f"alive at {name_of(breakdown.peak_node)}{operator}", total, "the peak node"
     shown, rest = breakdown.alive[:MOST_TENSORS], breakdown.alive[MOST_TENSORS:]
-    yield from ((f"  {name_of(tensor.name)}", tensor.size_bytes, _role_text(tensor)) for tensor in shown)
+    sizes = {tensor.name: tensor.size_bytes for tensor in breakdown.alive}
+    yield from ((f"  {name_of(tensor.name)}", tensor.size_bytes, _role_text(tensor, sizes)) for tensor in shown)
     if rest:
         yield f"  {count(len(rest), 'other')}", sum(each.size_bytes for each in rest if not each.within), ""
 
 
-def _role_text(tensor: LiveTensor) -> str:
-    return f"{tensor.role}, may lie in {name_of(tensor.within)}" if tensor.within else tensor.role
+def _role_text(tensor: LiveTensor, sizes: Mapping[str, int]) -> str:
+    if not tensor.within:
+        return tensor.role
+    repeats = tensor.size_bytes > sizes.get(tensor.within, tensor.size_bytes)  # what is broadcast is larger
+    return f"{tensor.role}, may {'repeat' if repeats else 'lie in'} {name_of(tensor.within)}"
 
 
 def _step_cells(step: MemoryStep | None) -> list[str]:

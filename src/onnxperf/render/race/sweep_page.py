@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from onnxperf.records.race import Bench, Case
 from onnxperf.records.sweep import (
     NOT_RUN,
+    Estimate,
     SweepModel,
     SweepRow,
     cells_of,
@@ -21,12 +22,14 @@ from onnxperf.records.sweep import (
 from onnxperf.render.kit.page import GAP, INTERRUPTED, Heading, Line, Part
 from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.race.page import STATUS_STYLES, VERDICT_STYLES, race_facts
-from onnxperf.wording.names import name_of, shortened
+from onnxperf.wording.names import dims_text, first_of, name_of, shortened
 from onnxperf.wording.numbers import count, duration, interval, per_second, ratio, rough_time
 from onnxperf.wording.spans import in_one, kind_of
 
 MAX_LINES = 20
 """Lines of reasons or notes before the rest becomes a number."""
+_MOST_NAMES = 4
+"""Cases that a note names."""
 _NAME = 18
 _DIM = 12
 """Room for the name of a subject, and for that of a dimension, in a heading."""
@@ -60,10 +63,13 @@ def live_page(models: Sequence[SweepModel]) -> list[Part]:
     return [cases_table(each, name_of(each.model)) for each in models]
 
 
-def plan_page(keys: Sequence[str], seconds: float) -> list[Part]:
-    """The cases of a sweep that is not run, and how long it would take."""
-    total = Line(f"{count(len(keys), 'case')}, about {rough_time(seconds)}", "bold")
-    return [*map(Line, keys), *([GAP] if keys else []), total]
+def plan_page(keys: Sequence[str], estimate: Estimate) -> list[Part]:
+    """The cases of a sweep that is not run, and how long it would take on this machine."""
+    total = Line(f"{count(len(keys), 'case')}, about {rough_time(estimate.total_s)} on this machine", "bold")
+    named = {"racing": estimate.racing_s, "start-up": estimate.starting_s, "building models": estimate.building_s}
+    parts = ", ".join(f"{name} {rough_time(seconds)}" for name, seconds in named.items() if seconds)
+    how = [Line(f"{parts}; calls that take longer than 10 ms make it longer", "dim")] if parts else []
+    return [*map(Line, keys), *([GAP] if keys else []), total, *how]
 
 
 def _title(model: SweepModel, several: bool) -> str:
@@ -176,14 +182,19 @@ def _row(cells: Sequence[Cell]) -> Row:
 
 
 def notes_of(cases: Sequence[Case]) -> list[str]:
-    """What a reader must know, each note once, with its number of cases where it is not true of all."""
-    found: dict[str, list[str]] = {}
-    for note in (note for case in cases for note in dict.fromkeys(case.notes)):
-        found.setdefault(kind_of(note), []).append(note)
+    """What a reader must know, each note once, with the names of its cases where it is not true of all."""
+    found: dict[str, dict[str, str]] = {}
+    several = len({case.model for case in cases}) > 1
+    for at, case in enumerate(cases):
+        sizes = dims_text(case.dims)
+        name = " ".join(filter(None, [name_of(case.model) if several or not sizes else "", sizes]))
+        for note in dict.fromkeys(case.notes):
+            found.setdefault(kind_of(note), {})[f"{at} {name}"] = note
     texts = []
     for notes in found.values():
-        note = in_one(notes)
-        texts.append(note if len(notes) >= len(cases) else f"{note} ({count(len(notes), 'case')})")
+        names = [key.partition(" ")[2] for key in notes]
+        where = "" if len(notes) >= len(cases) else f" ({first_of(names, _MOST_NAMES)})"
+        texts.append(f"{in_one(list(notes.values()))}{where}")
     return _limited(texts, "note")
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnxperf.records.stack import Stack
 from onnxperf.render.kit import chart as fg
-from onnxperf.render.stack.page import self_times
+from onnxperf.render.stack.page import busiest
 from onnxperf.wording.names import name_of, shortened
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ MOST = 20
 
 def stack_plot(record: Stack, ax: Axes | None = None) -> Axes:
     """A bar per function: its self time per call, wherever in the tree it was called."""
-    order = self_times(record)
-    labels = [shortened(name_of(f"{function}  {file}"), fg.NAME_LENGTH) for (function, file), _ in order]
-    labels, values = fg.capped(labels, [ns / record.calls / 1e3 for _, ns in order], most=MOST)
+    order = busiest(record)
+    labels = [shortened(name_of(f"{each.function}  {each.file}"), fg.NAME_LENGTH) for each in order]
+    labels, values = fg.capped(labels, [each.share * record.call_ns / 1e3 for each in order], most=MOST)
     is_given = ax is not None
     if ax is None:
         ax = fg.bar_figure(labels, 1, "Self time per function", name_of(record.name)).subplots()

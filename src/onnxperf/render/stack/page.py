@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
-from onnxperf.records.stack import CodeShares, Stack
+from onnxperf.records.stack import CodeShares, FunctionShare, Stack
 from onnxperf.render.kit.page import Heading, Part, Verbatim, closing
 from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.stack.allocations import allocation_parts
-from onnxperf.wording.numbers import count, duration, percent
+from onnxperf.wording.numbers import count, duration, percent, whole_percent
 
 
 def stack_page(record: Stack, tree: Verbatim | None = None, top: int = 15) -> list[Part]:
     """The tree, which a record from a store lacks; the busiest functions, the memory taken, the answer, the notes."""
-    heading = Heading(record.name, [record.runtime, record.call or "", count(record.calls, "call")])
+    heading = Heading(
+        record.name,
+        [record.runtime, record.call or "", count(record.calls, "call"), f"{duration(record.call_ns)} per call"],
+    )
     return [
         tree if tree is not None else heading,
-        frames_table(record, top),
+        *([functions_table(record, top)] if record.functions else []),  # runs of earlier versions have none
         *(native_tables(record, top) if record.native else []),
         *(allocation_parts(record.allocations, top) if record.allocations is not None else []),
         *closing(record.answer, record.notes),
@@ -51,16 +52,33 @@ def _native_functions(record: Stack, top: int) -> Table:
     return Table(columns, rows, "Busiest functions, compiled ones too")
 
 
-def frames_table(record: Stack, top: int) -> Table:
-    """The functions of Python that take the most time themselves, wherever they are called."""
-    columns = [Column("per call"), Column("function", left=True, room=20), Column("where", left=True, room=16)]
-    rows = [Row([duration(ns / record.calls), *key]) for key, ns in self_times(record)[:top]]
-    return Table(columns, rows, "Time in each function itself")
+def functions_table(record: Stack, top: int) -> Table:
+    """The functions of Python that take the most time themselves, by the samples on which the answer rests."""
+    named = (("Python", "python"), ("kernels", "kernels"), ("numpy calls", "dispatch"), ("unknown", "unknown"))
+    kinds = [(heading, kind) for heading, kind in named if any(getattr(each, kind) for each in record.functions)]
+    columns = [
+        Column("per call"),
+        Column("share"),
+        *(Column(heading, rank=2) for heading, _ in kinds),
+        Column("function", left=True, room=20),
+        Column("where", left=True, room=16, rank=1),
+    ]
+    rows = [
+        Row(
+            [
+                duration(each.share * record.call_ns),
+                percent(each.share),
+                *(whole_percent(getattr(each, kind) or 0.0) for _, kind in kinds),
+                each.function,
+                each.file,
+            ]
+        )
+        for each in busiest(record)[:top]
+    ]
+    how = f" ({record.shares.how})" if record.shares is not None else ""
+    return Table(columns, rows, f"Time in each function itself, of {duration(record.call_ns)} per call{how}")
 
 
-def self_times(record: Stack) -> list[tuple[tuple[str, str], int]]:
-    """Function and file with their own time in ns, wherever in the tree they were called; the busiest first."""
-    times: Counter[tuple[str, str]] = Counter()
-    for frame in record.frames:
-        times[frame.function, frame.file] += frame.self_ns
-    return [each for each in times.most_common() if each[1] > 0]
+def busiest(record: Stack) -> list[FunctionShare]:
+    """The functions with time of their own, the busiest first."""
+    return [each for each in record.functions if each.share > 0]

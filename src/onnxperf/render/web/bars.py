@@ -15,6 +15,8 @@ _ROW, _BAR, _AROUND = 12, 15, 66
 """Heights in pixels: between rows, of a bar, of the axis and the legend."""
 Unit = tuple[float, str]
 """What a value is divided by, and the words of the axis."""
+MEGABYTES: Unit = (1e6, "MB")
+"""The unit of all charts of a process's memory, so that they can be compared with each other and with the tables."""
 
 
 class BarSeries(NamedTuple):

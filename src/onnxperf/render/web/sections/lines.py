@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from onnxperf.records.lines import LineMemory, MemoryLines
 from onnxperf.render.memory.lines import lines_table
-from onnxperf.render.web.bars import BarSeries, bars, size_unit
+from onnxperf.render.web.bars import MEGABYTES, BarSeries, bars
 from onnxperf.render.web.base import Chart, Section
 from onnxperf.wording.names import name_of, shortened
-from onnxperf.wording.numbers import count, decimal_size
+from onnxperf.wording.numbers import count, in_megabytes
 
 _MOST = 60
 _LABEL = 48
@@ -26,13 +26,13 @@ def lines_chart(record: MemoryLines, ran: list[LineMemory]) -> Chart:
     names = [shortened(f"{line.number}: {line.text.strip()}", _LABEL) for line in shown]
     peaks = [float(line.peak_bytes or 0) for line in shown]
     stays = [float(line.increment_bytes or 0) for line in shown]
-    series = [BarSeries("stays", stays, [decimal_size(size) for size in stays], 0)]
+    series = [BarSeries("stays", stays, [in_megabytes(size) for size in stays], 0)]
     if record.exact:
-        series.insert(0, BarSeries("peak", peaks, [decimal_size(size) for size in peaks], 1))
+        series.insert(0, BarSeries("peak", peaks, [in_megabytes(size) for size in peaks], 1))
     most = max(shown, key=lambda line: line.peak_bytes or 0)
     summary = (
         f"What each of {count(len(shown), 'line')} of {name_of(record.function)} needed at its peak and what stays; "
-        f"line {most.number} needs the most, {decimal_size(most.peak_bytes)}."
+        f"line {most.number} needs the most, {in_megabytes(most.peak_bytes)}."
     )
-    chart = bars("Memory per line", summary, names, series, size_unit([*peaks, *stays]))
+    chart = bars("Memory per line", summary, names, series, MEGABYTES)
     return chart._replace(table=lines_table(record))

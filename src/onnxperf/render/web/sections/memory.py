@@ -7,10 +7,10 @@ from typing import Any
 from onnxperf.records.memory import Memory, MemoryCase, MemorySubject, StepName
 from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.memory.page import peaks_table
-from onnxperf.render.web.bars import BarSeries, bars, size_unit
+from onnxperf.render.web.bars import MEGABYTES, BarSeries, bars
 from onnxperf.render.web.base import Chart, Part, Section
 from onnxperf.wording.names import name_of, sizes_text
-from onnxperf.wording.numbers import count, decimal_size, duration, duration_unit
+from onnxperf.wording.numbers import count, duration, duration_unit, in_megabytes
 
 _COLOURS = (0, 1, 2, 3, 4, 5, 7, 6)
 _STEPS: dict[StepName, int] = {"load": 5, "first call": 4, "steady call": 2}
@@ -41,15 +41,15 @@ def peaks_chart(case: MemoryCase, subjects: list[MemorySubject]) -> Chart:
         found = [each.step(step) for each in subjects]
         sizes = [float(one.increment_bytes) if one is not None else 0.0 for one in found]
         if any(one is not None for one in found):
-            words = [decimal_size(one.increment_bytes) if one is not None else "" for one in found]
+            words = [in_megabytes(one.increment_bytes) if one is not None else "" for one in found]
             series.append(BarSeries(step, sizes, words, colour))
     needed = [float(each.needed_bytes or 0) for each in subjects]
-    series.append(BarSeries("needs", needed, [decimal_size(each.needed_bytes) for each in subjects], 0))
+    series.append(BarSeries("needs", needed, [in_megabytes(each.needed_bytes) for each in subjects], 0))
     summary = (
         f"What each step of {count(len(names), 'subject')} added at its peak, and what a steady call needs above what "
         "was resident before the first call."
     )
-    chart = bars("Peaks", summary, names, series, size_unit([size for each in series for size in each.values]))
+    chart = bars("Peaks", summary, names, series, MEGABYTES)
     return chart._replace(table=peaks_table(case))
 
 
@@ -57,7 +57,7 @@ def curve(case: MemoryCase, subject: MemorySubject) -> Chart:
     """Resident memory over time; spans are the steps, marks their peaks, which samples may miss."""
     start = subject.sample_ns[0]
     scale, unit = duration_unit(subject.sample_ns[-1] - start)
-    size_scale, size_name = size_unit([*subject.sample_bytes, *(step.peak_bytes for step in subject.steps)])
+    size_scale, size_name = MEGABYTES
     few = max(-(-len(subject.sample_ns) // _MOST_POINTS), 1)
     samples = list(zip(subject.sample_ns, subject.sample_bytes, strict=True))
     highest = [max(samples[at : at + few], key=lambda each: each[1]) for at in range(0, len(samples), few)]
@@ -80,7 +80,7 @@ def curve(case: MemoryCase, subject: MemorySubject) -> Chart:
                 "name": "resident",
                 "xs": [(ns - start) / scale for ns, _ in highest],
                 "ys": [size / size_scale for _, size in highest],
-                "words": [f"{duration(ns - start)}: {decimal_size(size)}" for ns, size in highest],
+                "words": [f"{duration(ns - start)}: {in_megabytes(size)}" for ns, size in highest],
                 "colour": 0,
             }
         ],
@@ -94,7 +94,7 @@ def curve(case: MemoryCase, subject: MemorySubject) -> Chart:
             {
                 "x": (begin - start + step.duration_ns / 2) / scale,
                 "y": step.peak_bytes / size_scale,
-                "words": f"{step.name}: peak {decimal_size(step.peak_bytes)}",
+                "words": f"{step.name}: peak {in_megabytes(step.peak_bytes)}",
             }
             for step, begin in steps
         ],
@@ -103,7 +103,7 @@ def curve(case: MemoryCase, subject: MemorySubject) -> Chart:
     is_flat = subject.growth is not None and subject.growth.kind == "none"
     if is_flat and (subject.sample_ns[-1] - start) / scale > _LONGEST * end > 0:
         data["until"] = _LONGEST * end  # calls that only show that nothing grows must not push the steps into a corner
-    peak = decimal_size(subject.peak_bytes)
+    peak = in_megabytes(subject.peak_bytes)
     summary = (
         f"Resident memory of {name_of(subject.name)} over time, with the steps shaded and their peaks marked; the "
         f"highest is {peak}. A peak that lies above the curve fell between two samples."
@@ -121,11 +121,11 @@ def _steps_table(subject: MemorySubject) -> Table:
         Row(
             [
                 step.name,
-                decimal_size(step.before.total_bytes),
-                decimal_size(step.peak_bytes),
-                decimal_size(step.increment_bytes),
-                decimal_size(step.after.total_bytes),
-                decimal_size(step.kept_bytes),
+                in_megabytes(step.before.total_bytes),
+                in_megabytes(step.peak_bytes),
+                in_megabytes(step.increment_bytes),
+                in_megabytes(step.after.total_bytes),
+                in_megabytes(step.kept_bytes),
                 duration(step.duration_ns),
                 "from the kernel" if step.exact else "highest sample",
             ]
@@ -140,8 +140,8 @@ def growth_chart(subject: MemorySubject) -> Chart:
     growth = subject.growth
     calls, sizes = (growth.calls, growth.resident_bytes) if growth is not None else ((), ())
     kind = growth.kind if growth is not None else "none"
-    scale, unit = size_unit(sizes)
-    words = [f"after {count(number, 'call')}: {decimal_size(size)}" for number, size in zip(calls, sizes, strict=True)]
+    scale, unit = MEGABYTES
+    words = [f"after {count(number, 'call')}: {in_megabytes(size)}" for number, size in zip(calls, sizes, strict=True)]
     data = {
         "x": "calls",
         "y": unit,
@@ -160,6 +160,6 @@ def growth_chart(subject: MemorySubject) -> Chart:
     summary = f"Memory of {name_of(subject.name)} over {count(calls[-1] if calls else 0, 'call')}: {found}."
     table = Table(
         [Column("calls"), Column("resident")],
-        [Row([str(number), decimal_size(size)]) for number, size in zip(calls, sizes, strict=True)],
+        [Row([str(number), in_megabytes(size)]) for number, size in zip(calls, sizes, strict=True)],
     )
     return Chart("curve", f"Growth: {name_of(subject.name)}", summary, data, table, 240)

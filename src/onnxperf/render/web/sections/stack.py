@@ -60,8 +60,10 @@ def flame(record: Stack) -> Chart:
         "kinds": [*({"name": name_of(name), "colour": colour} for name, colour in colours.items()), _OTHERS],
     }
     summary = (
-        f"Where the time of {count(record.calls, 'call')} goes, {duration(whole / calls)} each: callers stand above "
-        "what they call, colours are packages. A click enlarges a frame; Whole, or the key 0, shows all."
+        f"Where the time of {count(record.calls, 'call')} goes, {duration(whole / calls)} each while pyinstrument "
+        f"samples them ({duration(record.call_ns)} undisturbed): callers stand above what they call, colours are "
+        "packages. Operators count for the function that applies them. A click enlarges a frame; Whole, or the key 0, "
+        "shows all."
     )
     height = min(_AROUND + _ROW * (max(depths) + 1), _TALLEST)
     return Chart("flame", "Flame graph", summary, data, _frames_table(record, depths), height)
@@ -125,7 +127,7 @@ def functions_table(record: Stack, functions: Sequence[FunctionTime]) -> LinkedT
         for each in functions[:_MOST_ROWS]
     ]
     keys = [_key(each.function, each.file, each.line) for each in functions[:_MOST_ROWS]]
-    return LinkedTable(Table(columns, rows, "Functions"), keys)
+    return LinkedTable(Table(columns, rows, "Functions of the flame graph"), keys)
 
 
 def _frames_table(record: Stack, depths: Sequence[int]) -> Table:
