@@ -58,3 +58,16 @@ def test_nodes_that_only_a_later_launch_executes_are_there_too() -> None:
     assert launches == (2, 2)
     assert nodes["more"][:2] == (0, 0)
     assert all(nodes["more"][2:])
+
+
+def test_nodes_that_are_named_and_numbered_anew_in_each_process_meet() -> None:
+    """The optimiser makes the reorderings; which of them is called what depends on the process."""
+    first = [Ran("conv", "Conv"), Ran("made_1", "Reorder", 5_000), Ran("pool", "Pool"), Ran("made_2", "Cast", 9_000)]
+    second = [Ran("conv", "Conv"), Ran("made_2", "Reorder", 5_000), Ran("made", "Cast", 9_000), Ran("pool", "Pool")]
+    joined, _ = join_launches([launch(3, 7, first), launch(4, 9, second)])
+    together = summarise(joined, lay_out(joined), "m")
+    alone = summarise(launch(3, 7, first), lay_out(launch(3, 7, first)), "m")
+    assert together.alike == ()
+    assert [(each.name, each.calls, each.usual_us) for each in together.nodes] == [
+        (each.name, 2 * each.calls, each.usual_us) for each in alone.nodes
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -11,6 +12,9 @@ from onnxperf.analyze.trace.events import KINDS, Integers, TraceLayout, lay_out
 from onnxperf.records.trace import MISSING, Coded, Trace
 
 V = TypeVar("V")
+_Run = tuple[object, ...]
+"""Operator, inputs and outputs."""
+_INDEX = "node_index"
 
 
 class JoinedLaunches(NamedTuple):
@@ -35,6 +39,7 @@ def join_launches(traces: Sequence[Trace]) -> JoinedLaunches:
     caches and first allocations.
     """
     parts = [_part(trace, 0 if number == 0 else 1) for number, trace in enumerate(traces)]
+    parts = [parts[0], *(_named_as_in(parts[0], each) for each in parts[1:])]
     starts, threads = _starts(parts), _threads(parts)
     first = traces[0]
     joined = Trace(
@@ -63,6 +68,55 @@ def _part(trace: Trace, first: int) -> _Part:
     layout = lay_out(trace)
     inside = (layout.iteration >= (first or -1)) & (layout.iteration < layout.iterations)
     return _Part(trace, layout, np.flatnonzero(inside))
+
+
+def _named_as_in(first: _Part, other: _Part) -> _Part:
+    """The launch with the names and numbers of the first one.
+
+    The optimiser numbers the nodes that it makes differently in each process. Names that stand for the same in both
+    stay; the others are matched by what they run, in the order of execution.
+    """
+    known, mine = _nodes_by_name(first), _nodes_by_name(other)
+    if known is None or mine is None:
+        return other
+    free: dict[_Run, list[str]] = {}
+    for name, node in known.items():
+        if name not in mine or mine[name].run != node.run:
+            free.setdefault(node.run, []).append(name)
+    moved = [name for name, node in mine.items() if name not in known or known[name].run != node.run]
+    renamed = {name: free[mine[name].run].pop(0) for name in moved if free.get(mine[name].run)}
+    names, indices = other.trace.names, other.trace.numbers[_INDEX].copy()
+    values = tuple(renamed.get(each, each) for each in names.values)
+    wanted = np.array([known[each].number if each in known else MISSING for each in values] + [MISSING])
+    is_known = wanted[names.codes] != MISSING
+    indices[is_known] = wanted[names.codes][is_known]
+    numbers = {**other.trace.numbers, _INDEX: indices}
+    return other._replace(trace=replace(other.trace, names=Coded(values, names.codes), numbers=numbers))
+
+
+class _Node(NamedTuple):
+    run: _Run
+    number: int
+
+
+def _nodes_by_name(part: _Part) -> dict[str, _Node] | None:
+    """What the events of each name run, in the order of execution; None where a name stands for several nodes."""
+    trace = part.trace
+    if _INDEX not in trace.numbers:
+        return None
+    rows = part.rows[trace.numbers[_INDEX][part.rows] != MISSING]
+    codes, indices = trace.names.codes[rows], trace.numbers[_INDEX][rows]
+    distinct, first = np.unique(codes, return_index=True)
+    if len(np.unique(np.stack([codes, indices]), axis=1).T) > len(distinct):
+        return None
+    return {
+        trace.names.values[codes[at]]: _Node(_run(trace, int(rows[at])), int(indices[at]))
+        for at in np.sort(first).tolist()
+    }
+
+
+def _run(trace: Trace, row: int) -> _Run:
+    return trace.op_names.at(row, ""), trace.inputs.at(row, ()), trace.outputs.at(row, ())
 
 
 def _starts(parts: Sequence[_Part]) -> Integers:
