@@ -69,7 +69,7 @@ PAGES = {
     "slow-node": Expected(("Time per module", "In the original model"), ("bert.svg",), TORCH),
     "optimisation-level": Expected(("Raced without the profiler", "Time per node"), (), TORCH[:1]),
     "models-disagree": Expected(
-        ("The first node that differs is node 1 (Relu)", "agree on 1 output"), ("where/node_1.npz",)
+        ("Node 1 (Relu) is the first whose output", "agree on 1 output"), ("where/node_1.npz",)
     ),
     "memory": Expected(("planned minimum", "Line 8 needs the most"), ("memory.png",)),
     "sklearn": Expected(("The model agrees with its source on 2 outputs", "speedup"), ("iris.onnx",)),
