@@ -112,7 +112,7 @@ def test_a_size_counts_in_powers_of_ten(count: float | None, text: str) -> None:
     [
         (None, "–"),  # noqa: RUF001
         (0, "0 MB"),
-        (40, "0.00004 MB"),
+        (40, "<0.001 MB"),
         (40_200, "0.04 MB"),
         (24_900, "0.025 MB"),
         (99_600, "0.1 MB"),

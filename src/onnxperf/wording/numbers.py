@@ -61,9 +61,11 @@ def in_megabytes(count: float | None) -> str:
     """A number of bytes as `302 MB`, `1.5 MB` or `0.025 MB`: one unit for all that is compared with each other."""
     if not _known(count):
         return NOTHING
+    if 0 < count < 1000:
+        return "<0.001 MB"
     millions = count / 1e6
     small = 0 < abs(millions) < 0.0995
-    decimals = 1 - math.floor(math.log10(abs(millions))) if small else 0  # two digits, however small it is
+    decimals = 1 - math.floor(math.log10(abs(millions))) if small else 0  # two digits
     return f"{_without_zeros(f'{millions:.{decimals}f}' if small else _three_digits(millions))} MB"
 
 
