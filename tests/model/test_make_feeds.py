@@ -130,7 +130,7 @@ REFUSALS: dict[str, tuple[InputOptions, dict[str, Any], type[BadInput], list[str
     ),
     "ragged": (InputOptions(), {"X": [[1.0], [1.0, 2.0]]}, BadFeed, ["'X'", "not an array"]),
     "negative seed": (InputOptions(seed=-1), {}, BadOption, ["-1", "negative"]),
-    "too large": (InputOptions(dims={"batch": 10**15}), {}, BadFeed, ["'X'", "TiB", "`dims`"]),
+    "too large": (InputOptions(dims={"batch": 10**15}), {}, BadFeed, ["'X'", "TB", "`dims`"]),
     "beyond any array": (InputOptions(dims={"batch": 0, "Z.1": 10**30}), {}, BadFeed, ["'Z'", "`dims`"]),
     "range of unknown input": (InputOptions(ranges={"Y": (0, 1)}), {}, BadOption, ["'Y'", "X, Z"]),
     "range upside down": (InputOptions(ranges={"X": (3, 1)}), {}, BadOption, ["X=3:1", "X=1:3"]),
@@ -175,7 +175,7 @@ def test_only_tensors_can_be_fed() -> None:
     proto = model_of(X=(F, (2,))).proto
     tensor = helper.make_tensor_type_proto(F, [2])
     proto.graph.input.append(helper.make_value_info("S", helper.make_sequence_type_proto(tensor)))
-    with pytest.raises(BadFeed, match="'S' is of kind sequence"):
+    with pytest.raises(BadFeed, match="'S' is not a tensor but of kind sequence"):
         make_feeds(open_model(proto), InputOptions())
 
 
