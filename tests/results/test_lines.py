@@ -72,7 +72,7 @@ def test_a_chart_has_both_sides_and_a_row_per_line_that_ran() -> None:
     left, right = LinesResult(record()).plot()
     assert [text.get_text().split()[0] for text in left.get_yticklabels()] == ["4", "5"]
     assert [bar.get_width() for bar in right.patches[:2]] == [64, 0]
-    assert any(text.get_text() == "12.0 MB given back" for text in right.texts)
+    assert any(text.get_text() == "12 MB given back" for text in right.texts)
 
 
 @pytest.mark.parametrize("suffix", [".json", ".csv", ".png", ".svg"])
