@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-import logging
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from logging import LogRecord
 
 _MESSAGE = "triggered tf.function retracing"
 _LOGGER = "tensorflow"
+_heard: list[str] = []
+"""TensorFlow's own warnings, which come when five calls were traced, and at most twice for a function."""
 
 
-class _Watch(logging.Handler):
-    """Hears TensorFlow's own warning, which comes when five calls were traced, and at most twice for a function."""
-
-    heard = False
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Look at a message; never fail, and never show it."""
-        self.heard = self.heard or _MESSAGE in record.getMessage()
-
-
-_WATCH = _Watch(logging.WARNING)
+def _hear(record: LogRecord) -> bool:
+    """A filter that lets everything pass."""
+    if _MESSAGE in record.getMessage():
+        _heard.append(_MESSAGE)
+    return True
 
 
 def watch() -> None:
-    """Listen from now on, if this process has TensorFlow."""
-    logger = logging.getLogger(_LOGGER)
-    if "tensorflow" in sys.modules and _WATCH not in logger.handlers:
-        logger.addHandler(_WATCH)
+    """Listen from now on, if this process has TensorFlow; others import no logging."""
+    if "tensorflow" not in sys.modules:
+        return
+    import logging
+
+    logging.getLogger(_LOGGER).addFilter(_hear)  # once, however often it is added
 
 
 def retraces() -> bool:
     """Whether TensorFlow has complained since the last time this was asked."""
-    heard, _WATCH.heard = _WATCH.heard, False
+    heard = bool(_heard)
+    _heard.clear()
     return heard
