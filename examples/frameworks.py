@@ -52,9 +52,8 @@ def measured(model: str, framework: str, sizes: dict[str, list[int]], memory_lim
 
 def table(result: BenchResult) -> DataFrame:
     """A row per case: its sizes, the time of every subject, and how many times as fast onnxruntime is."""
-    frame = result.flat(per_1000=True)
-    frame = frame.drop(columns=[name for name in frame if name in {"model", "unit"} or " " in str(name)])
-    frame.insert(len(frame.columns) - 1, ORT, frame.pop(ORT))
+    names = {subject.name: None for case in result.cases for subject in case.subjects if subject.name != ORT}
+    frame = result.flat(per_1000=True)[[*result.cases[0].dims, *names, ORT]]
     ours = [next(subject for subject in case.subjects if subject.name == ORT) for case in result.cases]
     frame["speedup"] = [subject.speedup for subject in ours]
     frame["95 % interval"] = [interval(subject) for subject in ours]
