@@ -43,8 +43,10 @@ $(PROGRAMS):
 coverage: $(VENV)/dev.ok
 	$(PYTEST) --cov=onnxperf
 
+# While you work: what needs no process of its own; commands and public functions are left to `make test`.
+LEFT_OUT := api cli serve cluster environments fuzz test_notebooks.py test_pytest_plugin.py
 quick: $(VENV)/dev.ok
-	$(PYTEST) -m "not slow and not thorough"
+	$(PYTEST) -m "not slow and not thorough" $(addprefix --ignore=tests/,$(LEFT_OUT))
 
 # Some hours for everything; one module: make mutants MUTANTS='onnxperf.analyze.judges.comparison*'. See docs/mutants.md.
 mutants: $(VENV)/dev.ok
