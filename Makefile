@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE :=
 test test-all coverage quick: export OPENBLAS_NUM_THREADS := 1
 test test-all coverage quick: export OMP_NUM_THREADS := 1
 
-.PHONY: demo test test-all environments $(PROGRAMS) coverage quick mutants fuzz soak lint texts benchmarks examples clean
+.PHONY: demo test test-all environments $(PROGRAMS) coverage quick mutants fuzz soak lint texts benchmarks examples documents clean
 
 demo: $(VENV)/demo.ok
 	$(BIN)/onnxperf demo
@@ -88,6 +88,7 @@ benchmarks: $(VENV)/dev.ok
 	$(BIN)/python -m benchmarks.sweep
 	$(BIN)/python -m benchmarks.memory
 	$(BIN)/python -m benchmarks.views
+	$(BIN)/python -m benchmarks.profile
 	$(BIN)/python -m benchmarks.roofline
 	$(BIN)/python -m benchmarks.report
 	$(BIN)/python -m benchmarks.gate
@@ -103,6 +104,10 @@ examples: $(VENV)/dev.ok
 	$(BIN)/python examples/einsum.py
 	$(BIN)/python examples/frameworks.py
 	$(BIN)/python examples/memory.py
+
+# The steps of the five documents on reduced sizes, in Python and on the command line (docs/documents.md); about ten minutes.
+documents: $(VENV)/dev.ok
+	$(BIN)/python -m examples.documents
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz hardening-found .coverage* mutants

@@ -88,7 +88,7 @@ def _trace_attempt(number: int) -> Attempt:
     outputs: list[list[str]] = [
         [],
         ["--json", "-"],
-        ["--csv", "-"],
+        ["-o", "-.csv"],
         ["-o", "a.perfetto.json"],
         ["-o", "a.md"],
         ["--top", "1"],

@@ -147,10 +147,10 @@ def filled(path: Path, runs: int) -> None:
         store.keep(Bench(machine=machine, command="", cases=(case,)), "bench", tags={"commit": "0" * 12})
     started = "strftime('%Y-%m-%dT%H:%M:%S', 1700000000 + 3600 * n, 'unixepoch') || '.000000+00:00'"
     changed = {
-        "runs": {"id": "n", "name": "'run' || n", "started": started, "uid": "NULL"},
+        "runs": {"id": "n", "name": "'run' || n", "started": started, "uid": "'uid' || n"},
         "tags": {"id": "n", "run": "n", "value": "substr('00000000000' || n, -12)"},
         "cases": {"id": "n", "run": "n"},
-        "attempts": {"id": "n", "case": "n", "uid": "NULL"},
+        "attempts": {"id": "n", "case": "n", "uid": "'uid' || n"},
         "subjects": {
             "id": "2 * n + position",
             "attempt": "n",

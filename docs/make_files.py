@@ -28,9 +28,11 @@ onnxperf bench model.onnx --call all -o calls.png -o calls.xlsx -o calls.json
 A suffix that a result does not have is refused before anything is measured, with a list of the valid ones. Where a
 result has several tables, `--table NAME` (`save(path, table=NAME)`) chooses the one in a `.csv`, `.parquet`
 or `.md` file (a `.md` file holds the page without it);
-`.xlsx` holds all of them, each as a sheet. `--json`, `--csv`, `--markdown`, `--xlsx`, `--parquet` and `--plot` do the
-same for any file name; `-` as the name for `--json`, `--csv` or `--markdown` is standard output, and the page
-then goes to standard error.
+`.xlsx` holds all of them, each as a sheet.
+
+`-o -.csv` writes CSV to standard output, and the page goes to standard error. Every format can be written this way, one
+per command. Binary formats are refused on a terminal. A file of that name is `./-.csv`. `--json -` is the same as
+`-o -.json`, and `--json FILE` writes JSON under any name.
 
 | suffix | holds | extra to install |
 |---|---|---|

@@ -23,7 +23,7 @@ REPEAT = 6
 CHANNELS, SIZE = 64, 112
 
 
-def make_model() -> onnx.ModelProto:
+def make_model(size: int) -> onnx.ModelProto:
     """Conv, pooling, two residual convolutions with batch norms, and a branch that weighs the channels."""
     random = np.random.default_rng(0)
     weights: list[onnx.TensorProto] = []
@@ -59,7 +59,7 @@ def make_model() -> onnx.ModelProto:
     ]
     for index, node in enumerate(nodes):
         node.name = f"n{index}"
-    image = helper.make_tensor_value_info("input", TensorProto.FLOAT, [1, 3, SIZE, SIZE])
+    image = helper.make_tensor_value_info("input", TensorProto.FLOAT, [1, 3, size, size])
     result = helper.make_tensor_value_info("output", TensorProto.FLOAT, None)
     graph = helper.make_graph(nodes, "small", [image], [result], initializer=weights)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
@@ -68,7 +68,7 @@ def make_model() -> onnx.ModelProto:
 def main() -> None:
     """Profile, compare, show."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path()
-    model = make_model()
+    model = make_model(SIZE)
     feeds = {"input": np.random.default_rng(1).random((1, 3, SIZE, SIZE)).astype(np.float32)}
 
     print(onnxperf.optimize(model, folder / "optimized.onnx"), "\n")

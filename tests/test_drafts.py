@@ -146,7 +146,7 @@ EXCEPTIONS = {
     "store/private_files.py": "new files of the spool, with modes of their own",
     "store/spool.py": "moves them, and sets damaged ones aside",
     "api/_bisection/parts.py": _SCRATCH,
-    "api/_shared/candidate_race.py": _SCRATCH,
+    "api/_shared/einsum_race.py": _SCRATCH,
     "api/_shared/einsum_reading.py": _SCRATCH,
     "api/_tuning/on_node.py": _SCRATCH,
     "cli/scratch.py": _SCRATCH,

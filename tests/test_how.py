@@ -67,7 +67,7 @@ PAGES = {
     ),
     "fastest-call": Expected(("io-binding-inplace", "best rival"), ("calls.png",)),
     "slow-node": Expected(("Time per module", "In the original model"), ("bert.svg",), TORCH),
-    "optimisation-level": Expected(("Raced without the profiler", "Time per node"), (), TORCH[:1]),
+    "optimisation-level": Expected(("Raced without the profiler", "Time per original node"), (), TORCH[:1]),
     "models-disagree": Expected(
         ("Node 1 (Relu) is the first whose output", "agree on 1 output"), ("where/node_1.npz",)
     ),
@@ -77,7 +77,7 @@ PAGES = {
     "keras": Expected(("The model agrees with its source on 1 output", "predict_on_batch"), ("mlp.onnx",)),
     "sweep": Expected(("Interrupted", "pending", "3 cases", "batch subject"), ("all.csv", "all.xlsx")),
     "notebook": Expected(("MatMul(points, first)", "numpy")),
-    "einsum": Expected(("candidates", "× limit"), ("best.onnx", "orders.png")),  # noqa: RUF001
+    "einsum": Expected(("candidates", "ORT Einsum as written"), ("best.onnx", "orders.png")),
     "rewrite": Expected(("Einsum_0",)),
     "scripting": Expected(("run-c", "us per call"), ("run.json",)),
     "restricted": Expected(

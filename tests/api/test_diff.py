@@ -74,20 +74,45 @@ def test_traces_and_profiles_are_compared_without_a_verdict(tmp_path: Path) -> N
         assert set(result.merged()["side"]) == {"="}
 
 
+def test_a_note_says_why_there_was_no_race(tmp_path: Path) -> None:
+    model, trace = make_model(1), tmp_path / "trace.json"
+    profile = onnxperf.profile(model, repeat=2, threads=1, keep_trace=trace)
+    cases: list[tuple[Any, Any, str]] = [
+        (trace, model, "one side is a trace, so there was no race"),
+        (model, profile, "one side is a profile, so there was no race"),
+        (trace, trace, "both sides are traces, so there was no race"),
+        (profile, profile, "both sides are profiles, so there was no race"),
+        (profile, trace, "one side is a trace and the other a profile, so there was no race"),
+        (model, make_model(2), "the race was left out, so there is no verdict"),
+    ]
+    for before, after, note in cases:
+        notes = onnxperf.diff(before, after, repeat=2, threads=1, race=False).record.notes
+        assert notes[0].startswith(note)
+
+
 def test_tables_and_charts_are_written_and_can_be_read_back(compared: onnxperf.DiffResult, tmp_path: Path) -> None:
     for suffix in (".json", ".md", ".csv", ".parquet", ".xlsx", ".png", ".svg"):
         compared.save(tmp_path / f"out{suffix}")
     merged = compared.merged()
     csv, parquet = pandas.read_csv(tmp_path / "out.csv"), pandas.read_parquet(tmp_path / "out.parquet")
-    assert list(csv.columns) == list(parquet.columns) == list(merged.columns)
-    assert parquet["after_us"].tolist() == [*merged["after_us"], compared.record.after.nodes_us]
-    assert csv["before_us"].iloc[:-1].sum() == pytest.approx(csv["before_us"].iloc[-1])
+    names = [f"{name}_per_iteration" if name.endswith("_us") else name for name in merged.columns]
+    assert list(csv.columns) == list(parquet.columns) == names
+    after, before = parquet["after_us_per_iteration"], csv["before_us_per_iteration"]
+    assert after.tolist() == [*merged["after_us"], compared.record.after.nodes_us]
+    assert before.iloc[:-1].sum() == pytest.approx(before.iloc[-1])
+    words = {"=": "both", "-": "before", "+": "after"}  # which no spreadsheet takes for a formula
+    assert csv["side"].iloc[:-1].tolist() == parquet["side"].iloc[:-1].tolist() == merged["side"].map(words).tolist()
     total = compared.record.before.nodes_us / compared.record.after.nodes_us
     assert csv["speedup"].iloc[-1] == pytest.approx(total)
     sheets = pandas.read_excel(tmp_path / "out.xlsx", sheet_name=None, engine="openpyxl")
     assert {name: len(sheet) for name, sheet in sheets.items()} == {
-        "merged": 7, "labels": 7, "before_nodes": 5, "after_nodes": 7,
+        "sources": 6, "merged": 7, "labels": 7, "before_nodes": 5, "after_nodes": 7,
     }  # fmt: skip
+    for name in ("before_nodes", "after_nodes"):
+        times = sheets[name]["usual_us_per_iteration"]
+        assert times.iloc[:-1].sum() == pytest.approx(times.iloc[-1])
+        assert times.iloc[-1] == pytest.approx(getattr(compared.record, name.removesuffix("_nodes")).nodes_us)
+        assert sheets[name]["calls_per_iteration"].iloc[:-1].eq(1).all()
     assert msgspec.json.decode((tmp_path / "out.json").read_bytes(), type=Diff) == compared.record
     assert compared.answer in (tmp_path / "out.md").read_text(encoding="utf-8").replace("\\#", "#")
     assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")

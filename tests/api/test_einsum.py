@@ -16,14 +16,15 @@ from msgspec.structs import replace
 import onnxperf
 from onnxperf.api import einsum as computing
 from onnxperf.api._shared import einsum_plans as planning
-from onnxperf.api._shared.candidate_race import CandidateRace, SearchEnd, peers_of
+from onnxperf.api._shared.einsum_peers import peers_of
+from onnxperf.api._shared.einsum_race import LIMIT, CandidateRace, SearchEnd, finalists_within, joined
 from onnxperf.contraction import store
 from onnxperf.contraction.equation import Shape, parse
 from onnxperf.contraction.search import Entrant, Found
 from onnxperf.errors import BadInput, BadOption
-from onnxperf.measure.race import Progress
+from onnxperf.measure.race import Progress, RaceEnd
 from onnxperf.records.comparison import Verdict
-from onnxperf.records.race import Case, Subject
+from onnxperf.records.race import Block, Case, Measurement, Subject
 from tests.contraction.equations import CASES, DTYPES, NUMPYS, calls_of, opt_einsums
 from tests.contraction.running import arrays_for, run
 from tests.depth import all_or
@@ -314,16 +315,16 @@ def test_a_value_needs_a_search_that_was_not_interrupted(monkeypatch: pytest.Mon
 def searching(monkeypatch: pytest.MonkeyPatch, finalists: int, interrupted: bool, case: Case | None = None) -> None:
     """A search that times some graphs, and a final race that ends as given, with the names of its graphs."""
 
-    def search(contest: CandidateRace, _progress: Progress) -> SearchEnd:
-        entrants = [Entrant(graph.name, graph.cost_us, str(i)) for i, graph in enumerate(contest.graphs)]
+    def search(contest: CandidateRace, _seconds: float, _progress: Progress) -> SearchEnd:
+        entrants = [Entrant(graph.name, graph.cost_us, executed=str(i)) for i, graph in enumerate(contest.graphs)]
         last = list(range(len(entrants)))[:finalists]
         for number in last:
             entrants[number].time_ns = 1000.0 + number
         return SearchEnd(entrants, Found(last, len(entrants), interrupted), ["a note"])
 
-    def race(_contest: CandidateRace, graphs: Any, _time: float, _progress: Progress) -> Case:
+    def race(_contest: CandidateRace, graphs: Any, _seconds: float, _start_s: float, _progress: Progress) -> Case:
         assert case is not None
-        named = [replace(each, name=name) for name, each in zip(graphs, case.subjects, strict=False)]
+        named = [replace(each, name=each.name or name) for name, each in zip(graphs, case.subjects, strict=False)]
         return replace(case, subjects=tuple(named), baseline=named[0].name if named else None)
 
     monkeypatch.setattr(store, "in_memory", {})
@@ -346,6 +347,7 @@ def test_ctrl_c_in_the_search_returns_what_was_found_until_then(
     assert (plan.status, plan.record.searched, plan.record.race) == ("interrupted", searched, None)
     assert answer in plan.answer
     assert plan.record.notes == ("a note",)
+    assert plan.timings["order"].is_unique
     np.testing.assert_array_equal(run(plan.onnx, [A, B]), A @ B)
     assert onnxperf.cached_einsums().empty
 
@@ -427,6 +429,7 @@ def test_where_every_finalist_fails_the_reasons_are_one_line(monkeypatch: pytest
     ("text", "shapes", "time", "raced"),
     [
         (ATTENTION, [(20,) * 4] * 2, 5.0, True),
+        (ATTENTION, [(20,) * 4] * 2, 1.0, False),
         ("ij,jk", [(500, 500)] * 2, 5.0, True),
         ("ij,jk", [(1000, 1000)] * 2, 5.0, False),
         ("ij,jk", [(1000, 1000)] * 2, 30.0, True),
@@ -436,10 +439,99 @@ def test_where_every_finalist_fails_the_reasons_are_one_line(monkeypatch: pytest
 def test_a_library_that_would_use_up_the_race_is_left_out_with_a_note(
     text: str, shapes: list[Shape], time: float, raced: bool
 ) -> None:
-    peers, notes = peers_of(parse(text, shapes), time)
+    peers, notes = peers_of(parse(text, shapes), time, start_s=0.4)
     assert ("numpy.einsum" in peers) == raced
-    assert [note.split(":")[0] for note in notes] == ([] if raced else ["numpy.einsum was left out"])
-    assert "opt_einsum" in peers
+    assert any("numpy.einsum" in note for note in notes) != raced
+    assert all(note.endswith("too long for this `time`") for note in notes)
+    assert ("opt_einsum" in peers) == (time > 1)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "start_s", "call_ns", "finalists"),
+    [
+        (12.0, 0.5, 1e5, 4),
+        (2.0, 0.4, 1e5, 2),
+        (1.0, 0.4, 1e5, 1),
+        (-3.0, 0.4, 1e5, 1),
+        (12.0, 0.5, 1e8, 1),
+        (60.0, 0.5, 1e8, 4),
+    ],
+)
+def test_as_many_finalists_race_as_there_is_time_for(
+    seconds: float, start_s: float, call_ns: float, finalists: int
+) -> None:
+    assert finalists_within(seconds, start_s, call_ns) == finalists
+
+
+def test_what_time_cuts_off_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    searching(monkeypatch, 4, interrupted=False, case=raced("baseline", "slower", "slower"))
+    plan = onnxperf.optimize_einsum(ATTENTION, [(2, 3, 4, 5), (2, 6, 4, 5)], time=0.5, threads=1)
+    candidates = plan.record.candidates
+    assert f"{candidates - 4} of {candidates} candidates were not timed: `time=0.5` is too short" in str(
+        plan.record.notes
+    )
+    assert "only the best 1 of 4 finalists were raced" in str(plan.record.notes)
+
+
+# ---------------------------------------------------------------- the limit
+
+
+TORCH = Subject(name="torch.einsum", runtime="callable", status="ok", time_ns=1.0, verdict="faster", speedup=23.0)
+
+
+def with_limit(speedup: float, *others: Subject) -> Case:
+    """A race of the Einsum, a graph that is twice as fast, and the bare product."""
+    case = raced("baseline", "faster")
+    limit = replace(case.subjects[1], name=LIMIT, speedup=speedup)
+    return replace(case, subjects=(*case.subjects, limit, *others))
+
+
+@pytest.mark.parametrize(
+    ("case", "beaten_by"),
+    [
+        (with_limit(2.1), ""),
+        (with_limit(2.0), ""),
+        (with_limit(1.9), planning.DECOMPOSED),
+        (with_limit(2.1, TORCH), "torch.einsum"),
+    ],
+)
+def test_what_something_else_beats_is_not_called_a_limit_and_not_shown(
+    case: Case, beaten_by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searching(monkeypatch, ALL, interrupted=False, case=case)
+    plan = onnxperf.optimize_einsum("ij,jk", [(3, 4), (4, 5)], threads=1)
+    assert plan.record.race is not None
+    shown = LIMIT in [subject.name for subject in plan.record.race.subjects]
+    assert (plan.record.limit == LIMIT) == shown == (not beaten_by)
+    assert any(f"the {LIMIT} is not shown: {beaten_by}" in note for note in plan.record.notes) == bool(beaten_by)
+    assert plan.record.winner != LIMIT
+    assert plan.to_df()["limit_ratio"].dropna().ge(1.0).all()
+
+
+# ---------------------------------------------------------------- two races as one
+
+
+def measured(name: str, rounds: Sequence[int], launch: int = 0) -> Measurement:
+    blocks = [Block(round=number, position=0, launch=launch, calls=1, start_ns=0, duration_ns=7) for number in rounds]
+    return Measurement(
+        name=name, status="ok", blocks=tuple(blocks), call_ns=(7,) * len(rounds), call_launches=((launch, len(rounds)),)
+    )
+
+
+def test_libraries_that_race_later_share_only_the_baseline_with_the_graphs() -> None:
+    graphs = (measured("base", range(4), 1), measured("graph", range(4), 1))
+    libraries = (measured("base", range(3)), measured("numpy", range(3)))
+    first = RaceEnd(subjects=graphs, batches=1, interrupted=False, others=0.1)
+    second = RaceEnd(subjects=libraries, batches=1, interrupted=True, others=0.4)
+    both = joined(first, second)
+    base, graph, numpy = both.subjects
+    assert [each.name for each in both.subjects] == ["base", "graph", "numpy"]
+    assert [block.round for block in base.blocks] == list(range(7))
+    assert [block.launch for block in base.blocks] == [1] * 4 + [2] * 3
+    assert base.call_launches == ((1, 4), (2, 3))
+    assert graph == first.subjects[1]
+    assert [block.round for block in numpy.blocks] == [4, 5, 6]
+    assert (both.interrupted, both.others) == (True, 0.4)
 
 
 # ---------------------------------------------------------------- without an Einsum
@@ -501,7 +593,7 @@ def test_the_fastest_graph_is_searched_once_and_shows_what_was_timed(
     shapes = [(2, 3, 4, 5), (2, 6, 4, 5)]
     steps: list[float] = []
     plan = onnxperf.optimize_einsum(
-        ATTENTION, shapes, time=0.2, threads=1, progress=lambda done, _text: steps.append(done)
+        ATTENTION, shapes, time=9.0, threads=1, progress=lambda done, _text: steps.append(done)
     )
     assert steps == sorted(steps)
     assert 0.5 <= steps[-1] <= 1
@@ -509,19 +601,23 @@ def test_the_fastest_graph_is_searched_once_and_shows_what_was_timed(
     record = plan.record
     assert (plan.equation, record.canonical, record.dtype, record.searched) == (ATTENTION, ATTENTION, "float32", True)
     assert record.candidates >= record.executed > 10
-    assert len(record.orders) == 121
+    assert len(record.orders) == 120
     assert record.race is not None
     names = [subject.name for subject in record.race.subjects]
-    assert {"ORT Einsum as written", "numpy.einsum", "opt_einsum", record.limit} <= set(names)
+    assert names[0] == "ORT Einsum as written"
+    assert (LIMIT in names) == (record.limit == LIMIT)
+    left_out = " ".join(note for note in record.race.notes if "left out" in note)
+    assert all((name in names) != (name in left_out) for name in ("numpy.einsum", "opt_einsum"))
     assert record.winner in (None, *names)
     assert {subject.status for subject in record.race.subjects} == {"ok"}
     assert record.graph
-    assert ("times the time of the bare MatMul" in plan.answer) == (record.winner is not None)
+    assert ("times the time of the bare MatMul" in plan.answer) == bool(record.winner and record.limit)
+    assert plan.to_df()["limit_ratio"].dropna().ge(1.0).all()
 
     timings = plan.timings
     assert list(timings.columns) == ["order", "equation", "graph", "time"]
-    assert len(timings) == 121
-    assert timings["time"].is_monotonic_increasing
+    assert len(timings) == timings["order"].nunique() == timings["equation"].nunique() == 120
+    assert timings["time"].dropna().is_monotonic_increasing
     assert (timings.groupby("graph")["time"].nunique() <= 1).all()
     assert set(plan.to_df()["name"]) == set(names)
 

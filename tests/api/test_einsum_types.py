@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from onnx import parser
 
-from onnxperf.api._shared.candidate_race import CandidateRace, EinsumRequest
+from onnxperf.api._shared.einsum_race import CandidateRace, EinsumRequest
 from onnxperf.contraction.equation import parse
 
 PRODUCT = """<ir_version: 8, opset_import: ["" : 17]>
@@ -26,6 +26,6 @@ def test_a_graph_that_returns_another_type_is_left_out(tmp_path: Path) -> None:
     equation = parse("ij,jk->ik", [(2, 3), (3, 2)])
     request = EinsumRequest(equation, "int64", opset=17, portable=False, runtime="ort", threads=1)
     operands = [np.arange(6).reshape(2, 3), np.arange(6).reshape(3, 2)]
-    end = CandidateRace(request, tmp_path, cast("Any", graphs), operands).search(lambda _done, _text: None)
+    end = CandidateRace(request, tmp_path, cast("Any", graphs), operands).search(10.0, lambda _done, _text: None)
     assert end.notes == ["floats computes a different result and was left out"]
     assert end.found.finalists == [0]

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import onnxperf
 from onnxperf.analyze.answers.profiles import profiles_answer
@@ -32,6 +33,11 @@ CASES = {
     "The most time goes to Conv under a (30 µs) and Add under b (12 µs).": [
         profile("a", Conv=30, Add=10),
         profile("b", Conv=8, Add=12),
+    ],
+    "With the profiler, a call takes 4 times as long, so times of nodes are mostly the profiler's. Conv takes the most "
+    "time under both variants: 30 µs under a and 20 µs under b.": [
+        replace(profile("a", Conv=30), profiled_ns=2.0, unprofiled_ns=1.0),
+        replace(profile("b", Conv=20), profiled_ns=4.0, unprofiled_ns=1.0),
     ],
     "No node took any time that the traces could show.": [profile("a"), profile("b", Add=0)],
 }

@@ -11,12 +11,14 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
+from msgspec.structs import replace
 from onnx import helper, numpy_helper
 
 import onnxperf
 from onnxperf.api._shared import peaks as finding
 from onnxperf.errors import BadOption
 from onnxperf.measure.machine import peaks as kept
+from onnxperf.records.headroom import Peaks
 from onnxperf.records.profile import Profile
 from tests.api.test_profile import LOOP
 from tests.headrooms import PEAKS
@@ -24,7 +26,9 @@ from tests.headrooms import PEAKS
 
 @pytest.fixture(autouse=True)
 def round_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its peaks are known, and nothing else runs on it: what a test sees does not depend on other programs."""
     monkeypatch.setattr("onnxperf.api._shared.recordings.peaks_of", lambda _threads, _progress: PEAKS)
+    monkeypatch.setattr("onnxperf.analyze.trace.headroom._is_undisturbed", lambda _node, _profile, _free: True)
 
 
 def network() -> onnx.ModelProto:
@@ -156,6 +160,7 @@ def test_peaks_are_measured_once_and_kept(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(kept, "_LEAST_IN_MEMORY", 1 << 20)
     monkeypatch.setattr(kept, "last_cache_bytes", lambda: 1 << 18)
     monkeypatch.setattr(finding, "_SIZES", {"float": (64,), "int8": (32,)})
+    monkeypatch.setattr("onnxperf.measure.machine.load.share_of_others", lambda _start, _end: 0.0)
     said = io.StringIO()
     first = finding.peaks_of(1, lambda _done, text: print(text, file=said))
     assert first.gflop_per_s > 0
@@ -163,3 +168,19 @@ def test_peaks_are_measured_once_and_kept(monkeypatch: pytest.MonkeyPatch) -> No
     assert said.getvalue() == "measuring the peaks of this machine with 1 thread\n"
     assert finding.peaks_of(1, lambda _done, text: print(text, file=said)) == first
     assert said.getvalue().count("\n") == 1
+
+
+@pytest.mark.parametrize(("disturbed", "times"), [(False, 0), (True, 1)])
+def test_known_peaks_are_measured_again_only_if_they_were_disturbed(
+    monkeypatch: pytest.MonkeyPatch, disturbed: bool, times: int
+) -> None:
+    measured: list[int] = []
+
+    def measure(threads: int, _progress: object) -> Peaks:
+        measured.append(threads)
+        return PEAKS
+
+    monkeypatch.setattr(kept, "recall", lambda *_: replace(PEAKS, disturbed=disturbed))
+    monkeypatch.setattr(finding, "measured_peaks", measure)
+    assert finding.peaks_of(1, lambda _done, _text: None) == PEAKS
+    assert len(measured) == times

@@ -23,7 +23,7 @@ CASES = [
     (["be"], {"bench"}),
     (["runs", "s"], {"show"}),
     (["bench", "--opt-l"], {"--opt-level"}),
-    (["runs", "export", "last", "--mark"], {"--markdown"}),
+    (["runs", "export", "last", "--js"], {"--json"}),
     (["bench", "m.onnx", "--opt-level", ""], {"disable", "basic", "extended", "layout", "all"}),
     (["view", "m.onnx", "--as", "s"], {"svg"}),
 ]

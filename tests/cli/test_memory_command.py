@@ -70,10 +70,10 @@ def test_quiet_prints_only_the_answer(monkeypatch: pytest.MonkeyPatch, capsys: p
 @pytest.mark.parametrize(
     ("arguments", "given"),
     [
-        (["--json", "-", "--markdown", "-"], "only one of --json, --csv and --markdown"),
-        (["--markdown", "no/m.md"], "its folder does not exist"),
+        (["--json", "-", "-o", "-.md"], "only one file can go to standard output"),
+        (["-o", "no/m.md"], "its folder does not exist"),
         (["-o", "m.txt"], "--output m.txt: expected a name that ends with .csv, .html, .json, .md"),
-        (["--plot", "m.csv"], "--plot m.csv: expected a name that ends with .png, .svg"),
+        (["-o", "-"], "-o -: name the format of standard output, such as -o -.json"),
         (["--table", "nodes"], "unknown table 'nodes'; choose from: subjects, samples, breakdown"),
     ],
 )
@@ -87,7 +87,7 @@ def test_files_that_cannot_be_written_are_refused_first(
 def test_markdown_on_standard_output_stands_alone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run(monkeypatch, OK, "--markdown", "-")
+    run(monkeypatch, OK, "-o", "-.md")
     assert capsys.readouterr().out == MemoryResult(OK).to_markdown()
 
 
@@ -137,7 +137,7 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_lines_are_printed_written_and_kept(source: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command(["memory", f"{source}:predict", "--lines", "--csv", "l.csv", "--plot", "l.png"]) == 0
+    assert command(["memory", f"{source}:predict", "--lines", "-o", "l.csv", "-o", "l.png"]) == 0
     assert "return bytes(DATA)" in capsys.readouterr().out
     assert "return bytes(DATA)" in Path("l.csv").read_text(encoding="utf-8")
     assert Path("l.png").stat().st_size

@@ -208,40 +208,47 @@ def test_a_missing_file_is_no_answer_unless_the_run_was_interrupted(
             OutputFlags(output=["a.pdf"]),
             "`output=a.pdf`: expected a name that ends with .csv, .html, .json, .md, .parquet, .png, .svg, .toy, .xlsx",
         ),
-        (OutputFlags(output=["-"]), "`output=-`: expected a name that ends with"),
-        (OutputFlags(plot="a.csv"), "`plot=a.csv`: expected a name that ends with .png, .svg"),
+        (OutputFlags(output=["-"]), "-o -: name the format of standard output, such as -o -.json"),
         (OutputFlags(output=["no/a.json"]), "cannot write no/a.json: its folder does not exist"),
         (OutputFlags(json="no/a"), "cannot write no/a: its folder does not exist"),
-        (OutputFlags(csv="."), "cannot write .: it is a folder"),
+        (OutputFlags(json="."), "cannot write .: it is a folder"),
         (OutputFlags(table="wheels"), "unknown table 'wheels'; choose from: parts, names"),
-        (OutputFlags(json="-", csv="-"), "only one of --json, --csv and --markdown can write to standard output"),
-        (OutputFlags(json="-", markdown="-"), "only one of --json, --csv and --markdown"),
+        (OutputFlags(json="-", output=["-.csv"]), "only one file can go to standard output"),
+        (OutputFlags(output=["-.md", "-.csv"]), "only one file can go to standard output"),
     ],
 )
 def test_what_cannot_be_written_is_refused_before_anything_is_measured(output: OutputFlags, message: str) -> None:
     assert message in refusal(output)
 
 
-@pytest.mark.parametrize(
-    ("output", "message"),
-    [
-        (OutputFlags(csv="a.csv"), "--csv a.csv: this result can be written as .json, .md, .html"),
-        (OutputFlags(plot="a.png"), "--plot a.png: this result has no chart"),
-    ],
-)
-def test_an_alias_for_what_a_result_lacks_is_refused(output: OutputFlags, message: str) -> None:
-    assert refusal(output, PlainResult) == message
+def test_a_format_that_a_result_lacks_is_refused() -> None:
+    message = refusal(OutputFlags(output=["-.csv"]), PlainResult)
+    assert message == "`output=-.csv`: expected a name that ends with .html, .json, .md"
+
+
+@pytest.mark.parametrize("suffix", [".png", ".xlsx", ".parquet"])
+def test_a_binary_format_is_not_for_a_terminal(suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert refusal(OutputFlags(output=[f"-{suffix}"])) == (
+        f"-o -{suffix}: {suffix} is not text; redirect standard output, or name a file"
+    )
+
+
+def test_a_file_may_be_called_like_standard_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert present(ToyResult, OutputFlags(output=["./-.csv"]), lambda _: ToyResult(Toy())) == 0
+    assert Path("-.csv").read_text()
 
 
 def test_a_library_that_is_missing_is_named_before_anything_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)
     with pytest.raises(Exception, match="xlsxwriter is not installed"):
-        present(ToyResult, OutputFlags(xlsx="a.xlsx"), never)
+        present(ToyResult, OutputFlags(output=["a.xlsx"]), never)
 
 
 @pytest.mark.parametrize(
     ("output", "suffix"),
-    [(OutputFlags(json="-"), ".json"), (OutputFlags(csv="-"), ".csv"), (OutputFlags(markdown="-"), ".md")],
+    [(OutputFlags(json="-"), ".json"), (OutputFlags(output=["-.csv"]), ".csv"), (OutputFlags(output=["-.md"]), ".md")],
 )
 def test_standard_output_belongs_to_the_one_file_that_is_written_there(
     output: OutputFlags, suffix: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]

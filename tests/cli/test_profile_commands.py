@@ -22,14 +22,14 @@ from tests.headrooms import PEAKS
 def test_profile_prints_its_tables_and_writes_every_file(
     linear_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    files = {"json": "p.json", "csv": "p.csv", "xlsx": "p.xlsx", "parquet": "p.parquet", "plot": "p.png"}
-    more = {"keep-trace": "trace.json", "trace-out": "perfetto.json", "output": "p.perfetto.json"}
-    options = [text for name, file in {**files, **more}.items() for text in (f"--{name}", str(tmp_path / file))]
+    files = ("p.json", "p.csv", "p.xlsx", "p.parquet", "p.png", "p.perfetto.json")
+    named = [("keep-trace", "trace.json"), ("trace-out", "perfetto.json"), *(("output", file) for file in files)]
+    options = [text for name, file in named for text in (f"--{name}", str(tmp_path / file))]
     assert run(["profile", str(linear_path), "--repeat", "3", "--threads", "1", *options]) == 0
     printed = capsys.readouterr().out
     assert "MatMul" in printed
     assert "session initialisation" in printed
-    assert all((tmp_path / file).stat().st_size for file in {**files, **more}.values())
+    assert all((tmp_path / file).stat().st_size for _, file in named)
     assert json.loads((tmp_path / "p.json").read_bytes())["iterations"] == 3
     assert (tmp_path / "p.csv").read_text(encoding="utf-8").startswith("node_name,op_name")
     assert (tmp_path / "p.perfetto.json").read_bytes() == (tmp_path / "perfetto.json").read_bytes()
@@ -119,7 +119,7 @@ def test_diff_as_a_drawing_goes_to_standard_output_or_a_file(
 def test_diff_of_traces_claims_nothing(linear_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trace = str(tmp_path / "t.json")
     assert run(["profile", str(linear_path), "--repeat", "3", "--threads", "1", "--quiet", "--keep-trace", trace]) == 0
-    assert run(["diff", trace, trace, "--csv", str(tmp_path / "d.csv"), "--table", "labels"]) == 0
+    assert run(["diff", trace, trace, "-o", str(tmp_path / "d.csv"), "--table", "labels"]) == 0
     assert "there is no verdict" in " ".join(capsys.readouterr().out.split())
     assert "[=CPU]MatMul" in (tmp_path / "d.csv").read_text(encoding="utf-8")
 
@@ -171,7 +171,7 @@ def test_diff_writes_its_chart_without_as_and_the_graphs_with_it(linear_path: Pa
             ["profile", "{model}", "--table", "merged"],
             "choose from: nodes, operators, sources, modules,",
         ),
-        (["profile", "{model}", "--plot", "{tmp}/no/out.png"], "folder does not exist"),
+        (["profile", "{model}", "-o", "{tmp}/no/out.png"], "folder does not exist"),
         (["profile", "{model}", "--keep-trace", "{tmp}/no/trace.json"], "folder does not exist"),
         (["profile", "{model}", "--trace-out", "{tmp}/no/trace.json"], "folder does not exist"),
         (["profile", "{model}", "--provider", "tpu"], "unavailable provider"),
@@ -181,7 +181,7 @@ def test_diff_writes_its_chart_without_as_and_the_graphs_with_it(linear_path: Pa
         (["diff", "{model}", "--as", "svg", "-o", "a.svg", "-o", "b.svg"], "a drawing goes into one file"),
         (["diff", "{model}", "--as", "svg", "-o", "d.png"], "a name that ends with .svg"),
         (["diff", "{model}", "--as", "svg", "--json", "-"], "--json does nothing with a drawing"),
-        (["diff", "{model}", "--as", "svg", "--plot", "d.png"], "--plot does nothing with a drawing"),
+        (["diff", "{model}", "--as", "svg", "--json", "d.json"], "--json does nothing with a drawing"),
         (["diff", "{model}", "--as", "svg", "--dim", "batch=8"], "--dim does nothing with a drawing"),
         (["diff", "{model}", "--as", "svg", "--input", "X=x.npy"], "--input does nothing with a drawing"),
         (["diff", "{model}", "--as", "svg", "--no-race"], "--no-race does nothing with a drawing"),

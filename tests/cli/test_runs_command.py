@@ -11,7 +11,6 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from onnxperf.analyze.judges.comparison import with_times_of_today
 from onnxperf.api._keeping.kept_runs import keep
 from onnxperf.cli.main import run
 from onnxperf.cli.present import command_line
@@ -21,7 +20,7 @@ from onnxperf.results.bench import BenchResult
 from tests.api.kept import PLAN, check, result_of
 from tests.render import examples, sweeps
 
-BENCH = with_times_of_today(examples.bench())
+BENCH = examples.bench()
 
 
 @pytest.fixture(autouse=True)
@@ -100,7 +99,7 @@ def test_other_records_are_shown_too(record: Struct, said: str, capsys: pytest.C
 
 def test_a_run_is_exported_as_files(tmp_path: Path) -> None:
     kept()
-    files = ["--json", "a.json", "--csv", "a.csv", "--markdown", "a.md", "-o", "a.xlsx", "-o", "a.svg"]
+    files = ["--json", "a.json", "-o", "a.csv", "-o", "a.md", "-o", "a.xlsx", "-o", "a.svg"]
     assert run(["runs", "export", "last", *files]) == 0
     assert from_json((tmp_path / "a.json").read_bytes(), Bench) == BENCH
     assert (tmp_path / "a.csv").read_bytes() == BenchResult(BENCH).encode(".csv")
@@ -149,7 +148,7 @@ def test_another_store_can_be_named(tmp_path: Path, capsys: pytest.CaptureFixtur
         (["show"], "RUN"),
         (["export", "last"], "no file is named"),
         (["export", "last", "--json", "no/a.json"], "its folder does not exist"),
-        (["export", "last", "--csv", "-", "--json", "-"], "only one of"),
+        (["export", "last", "-o", "-.csv", "--json", "-"], "only one file can go to standard output"),
         (["delete"], "no run is named"),
         (["delete", "zzz"], "no run 'zzz'"),
         (["compare", "last", "zzz"], "no run 'zzz'"),

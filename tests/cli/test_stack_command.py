@@ -20,7 +20,7 @@ from onnxperf.records.stack import Stack
     [
         (["-o", "out.pdf"], "--output out.pdf: expected a name that ends with .csv, .html, .json"),
         (["-o", "flame.svg"], "--output flame.svg: a flame graph needs --native"),
-        (["--plot", "chart.svg"], "--plot chart.svg: expected a name that ends with .png"),
+        (["-o", "chart.bmp"], "--output chart.bmp: expected a name that ends with "),
         (["-o", "no/such/folder/out.txt"], "folder does not exist"),
         (["--calls", "0"], "--calls 0: expected at least 1"),
         (["--top", "0"], "--top 0: expected at least 1"),

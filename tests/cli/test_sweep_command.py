@@ -284,7 +284,7 @@ def test_a_dry_run_shows_every_case_and_runs_none(folder: Path, capsys: pytest.C
 def test_a_plan_is_run_kept_and_resumed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = "[options]\nblocks = 1\ncalls = 1\nwarmup = 0\nthreads = 1"
     plan = plan_file(f'models = ["linear.onnx"]\ndims = {{ batch = [1, 2] }}\n{options}')
-    assert run(["sweep", plan, "--csv", "all.csv"]) == 0
+    assert run(["sweep", plan, "-o", "all.csv"]) == 0
     assert len(Path("all.csv").read_text().splitlines()) == 3
     assert run(["sweep", plan, "--resume", "last", "--quiet"]) == 0
     assert statuses_in(folder / "runs.sqlite") == [{"linear.onnx batch=1": "ok", "linear.onnx batch=2": "ok"}]

@@ -118,7 +118,7 @@ def test_an_interrupted_profile_exits_with_130(
         (["--op", "MatMul", "--as", "svg"], "--op chooses what a listing shows"),
         (["--values"], "use --as json"),
         (["-o", "m.pdf"], "ends with .dot, .html, .json, .md, .netron.json, .png, .py, .svg, .txt"),
-        (["-o", "-"], "expected a name that ends with"),
+        (["-o", "-"], "name the format of standard output, such as -o -."),
         (["--by", "memory"], "add --profile"),
         (["--profile", "--netron", "m.txt"], "a file that ends with .json"),
         (["--profile", "--netron", "nowhere/m.json"], "its folder does not exist"),

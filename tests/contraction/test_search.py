@@ -10,11 +10,13 @@ import onnx
 import pytest
 from onnx import numpy_helper, parser
 
-from onnxperf.contraction.search import FINALISTS, STAGES, Entrant, digest, search
+from onnxperf.contraction.search import FINALISTS, STAGES, Entrant, Found, digest, search
 from onnxperf.errors import BadInput, SubjectError, WorkerLost
 from onnxperf.measure.messages import Loaded, Prepared
 
 US = 1_000
+OPENING_NS = 1e6
+"""What opening a session takes."""
 
 
 class FakeTimer:
@@ -24,7 +26,7 @@ class FakeTimer:
         self.call_ns = call_ns
         self.failures = failures or {}
         self.drift: Callable[[int], float] = lambda _turn: 1.0
-        self.now = 0
+        self.now = 0.0
         self.loads = 0
         self.blocks: list[tuple[int, int, int]] = []
 
@@ -35,15 +37,15 @@ class FakeTimer:
     def prepare(self, subject: int) -> Prepared:
         if subject in self.failures:
             raise self.failures[subject]
+        self.now += OPENING_NS
         return Prepared(first_call_ns=int(10 * self.call_ns[subject]))
 
-    def time_block(self, subject: int, calls: int, warm_ns: int) -> tuple[int, int]:
+    def time_block(self, subject: int, calls: int, warm_ns: int) -> float:
         turn = Counter(number for number, _, _ in self.blocks)[subject]
         self.blocks.append((subject, calls, warm_ns))
-        start = self.now
-        duration = int(calls * self.call_ns[subject] * self.drift(turn))
-        self.now += warm_ns + duration
-        return start, duration
+        call_ns = self.call_ns[subject] * self.drift(turn)
+        self.now += warm_ns + calls * call_ns
+        return call_ns
 
     @property
     def timed(self) -> set[int]:
@@ -92,7 +94,7 @@ def test_few_graphs_skip_the_stages_that_would_leave_none_out() -> None:
     assert len(timer.blocks) == 3 * STAGES[0].rounds
 
 
-def test_what_slows_down_whole_rounds_is_divided_out() -> None:
+def test_what_slows_down_rounds_does_not_count() -> None:
     times = [(100 + number) * US for number in range(20)]
     timer = FakeTimer(times)
     timer.drift = lambda turn: (1.0, 1.5, 4.0)[turn % 3]
@@ -105,7 +107,7 @@ def test_the_order_of_blocks_changes_from_round_to_round_and_is_repeatable() -> 
 
     def blocks(seed: int) -> list[int]:
         timer = FakeTimer(times)
-        search(entrants_for(times), timer, [None] * 30, silent, seed)
+        search(entrants_for(times), timer, [None] * 30, silent, seed=seed)
         return [number for number, _, _ in timer.blocks]
 
     first = blocks(0)
@@ -167,24 +169,46 @@ def test_a_lost_worker_ends_the_search() -> None:
         search(entrants_for([100.0, 200.0]), timer, [None, None], silent)
 
 
-def test_of_too_many_slow_graphs_only_the_cheapest_by_estimate_are_timed() -> None:
-    times = [1e9 * (50 - number) for number in range(40)]
+# ---------------------------------------------------------------- too little time
+
+
+def within(seconds: float, entrants: Sequence[Entrant], timer: FakeTimer) -> Found:
+    """A search that has so many seconds on the clock of its worker."""
+    return search(entrants, timer, [None] * len(entrants), silent, seconds=seconds, clock=lambda: timer.now / 1e9)
+
+
+@pytest.mark.parametrize("seconds", [0.01, 0.05, 0.1, 0.3, 1.0, 3.0])
+def test_the_time_of_a_search_is_kept_to(seconds: float) -> None:
+    times = [(100 + number) * US for number in range(300)]
+    timer = FakeTimer(times)
+    found = within(seconds, entrants_for(times), timer)
+    longest_s = (OPENING_NS + 2 * STAGES[-1].block_ns) / 1e9
+    assert timer.now / 1e9 <= seconds + longest_s
+    assert found.finalists[0] == 0
+
+
+def test_what_time_leaves_out_is_the_slowest_by_estimate_and_has_no_time() -> None:
+    times = [(400 - number) * US for number in range(300)]
     entrants, timer = entrants_for(times), FakeTimer(times)
-    found = search(entrants, timer, [None] * 40, silent)
-    assert timer.timed == set(range(40 - (2 * FINALISTS + 1), 40))
-    assert found.finalists == [39, 38, 37, 36]
-    assert found.distinct == 40
-    assert all(entrant.time_ns is None and not entrant.reason for entrant in entrants[:31])
+    found = within(0.25, entrants, timer)
+    left_out = {number for number, entrant in enumerate(entrants) if entrant.time_ns is None}
+    assert left_out == set(range(len(left_out)))
+    assert 0 < len(left_out) < 290
+    assert not any(entrant.reason for entrant in entrants)
+    assert found.finalists[0] == 299
+    assert found.distinct == 100  # so many could be opened in their part of the time
 
 
-def test_many_quick_graphs_are_all_timed_unless_they_seem_slow() -> None:
-    times = [10.0 * US] * 200
-    timer = FakeTimer(times)
-    search(entrants_for(times), timer, [None] * 200, silent)
-    assert timer.timed == set(range(200))
-    timer = FakeTimer(times)
-    search(entrants_for([1e9] * 200), timer, [None] * 200, silent)
-    assert len(timer.timed) == 2 * FINALISTS + 1
+@pytest.mark.parametrize("seconds", [-1.0, 0.0, 0.001])
+def test_what_is_needed_is_timed_however_little_time_there_is(seconds: float) -> None:
+    times = [(100 + number) * US for number in range(50)]
+    entrants, timer = entrants_for(times), FakeTimer(times)
+    for number in (7, 49):
+        entrants[number].needed = True
+    found = within(seconds, entrants, timer)
+    assert {7, 49} <= timer.timed
+    assert len(timer.timed) <= 3
+    assert found.finalists[-1] == 49
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from onnxperf.errors import BadModel, SubjectError, WorkerLost
 from onnxperf.measure import plan as planning
-from onnxperf.measure.messages import Load, Loaded, WorkerSpec
+from onnxperf.measure.messages import Load, Loaded, TimeBlock, TimedBlock, WorkerSpec
 from onnxperf.measure.race import RaceEnd, Tools, into_batches, race
 from onnxperf.measure.worker_group import SubjectRun
 from onnxperf.records.options import RaceOptions
@@ -233,6 +233,38 @@ def test_the_first_launches_decide_how_long_the_others_are(noise: float | None, 
     end = race([solo("a"), solo("b")], RaceOptions(time=20.0, warmup=0.0), tools)
     first, *_, last = lengths(end.subjects[0], lambda block: block.launch)
     assert (first, last) == (10, rounds)
+
+
+@pytest.mark.parametrize(("slower", "rounds", "launches"), [(1.0, 10, 6), (3.0, 6, 5), (4.0, 4, 5)])
+def test_where_rounds_take_longer_than_planned_launches_become_shorter_not_fewer(
+    slower: float, rounds: int, launches: int
+) -> None:
+    machine = FakeMachine(start_ns=300 * MILLISECOND, slowdown=lambda _subject, _block: slower)
+    tools = Tools(launch=machine.launch, settled=never, clock=machine.clock)
+    end = race([solo("a"), solo("b")], RaceOptions(time=5.0, warmup=0.0), tools)
+    found = lengths(end.subjects[0], lambda block: block.launch)
+    assert (found[1:2], len(found)) == ([rounds], launches)
+
+
+@pytest.mark.parametrize(
+    ("options", "done", "calls", "singles", "longest_ns"),
+    [
+        ({}, 3, 3, 4, planning.LONGEST_BLOCK_NS),
+        ({}, None, 220, 4, planning.LONGEST_BLOCK_NS),
+        ({"calls": 7}, None, 7, 4, 0),
+    ],
+)
+def test_a_block_that_ended_early_keeps_the_calls_it_had(
+    options: dict[str, Any], done: int | None, calls: int, singles: int, longest_ns: int
+) -> None:
+    def answer(_worker: FakeWorker, request: TimeBlock) -> TimedBlock:
+        assert request.longest_ns == longest_ns
+        return TimedBlock(1, 30, quickest_ns=10.0, calls=done)
+
+    machine = FakeMachine(call_ns={"a": SHORT}, answers={TimeBlock: answer})
+    end = run(machine, [solo("a")], blocks=4, **options)
+    assert {block.calls for block in end.subjects[0].blocks} == {calls}
+    assert machine.steps["time_each", "a"] == singles
 
 
 def test_call_styles_of_a_worker_are_set_up_together() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from onnxperf.analyze.judges.comparison import measured_again, with_times_of_today
 from onnxperf.analyze.judges.gate import limits_in, standings_in
 from onnxperf.analyze.judges.gate_record import RecordedRun, recorded_limits, recorded_notes, sides_of
 from onnxperf.analyze.judges.run_comparison import compare_runs
@@ -76,7 +75,7 @@ def bench() -> Bench:
         ]
         lost = examples.failed("io-binding")
         cases.append(examples.case(*subjects, lost, dims={"batch": size}, yardstick=yardstick()))
-    return with_times_of_today(examples.bench(*cases))
+    return examples.bench(*cases)
 
 
 def gate() -> Gate:
@@ -278,7 +277,7 @@ def damaged(record: Document) -> Iterator[tuple[str, str]]:
 
 def show(record: Any, charts: bool = False) -> None:
     """Show a decoded record in every way; only errors of this package are let pass."""
-    result = result_classes()[type(record)](with_times_of_today(record))
+    result = result_classes()[type(record)](record)
     repr(result)
     result._repr_html_()
     result.to_html()
@@ -292,14 +291,13 @@ def show(record: Any, charts: bool = False) -> None:
                 except OnnxperfError:
                     continue
     if isinstance(record, Bench):
-        compare_runs(("one", "two"), bench(), with_times_of_today(record))
-        compare_runs(("one", "two"), with_times_of_today(record), bench())
+        compare_runs(("one", "two"), bench(), record)
+        compare_runs(("one", "two"), record, bench())
         standings_in(record.cases, 0.05)
-        baseline(RecordedRun(name="r", machine=record.machine, cases=with_times_of_today(record).cases))
+        baseline(RecordedRun(name="r", machine=record.machine, cases=record.cases))
     if isinstance(record, Gate):
         limits_in(record.races, 0.05)
-        cases = tuple(map(measured_again, record.races))
-        baseline(RecordedRun(name="r", machine=record.machine, cases=cases, limits=record.limits, is_gate=True))
+        baseline(RecordedRun(name="r", machine=record.machine, cases=record.races, limits=record.limits, is_gate=True))
 
 
 def baseline(run: RecordedRun) -> None:

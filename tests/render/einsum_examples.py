@@ -42,8 +42,8 @@ def renamed(order: str) -> str:
 
 
 def orders(*, letters: str = "bsnht", graphs: tuple[str, ...] = GRAPHS, untimed: int = 0) -> tuple[OrderTime, ...]:
-    """The letters as written and all their permutations; the graphs in turn, each with a time of its own."""
-    every = ["".join(order) for order in [tuple(letters), *permutations(letters)]]
+    """All permutations of the letters, as written first; the graphs in turn, each with a time of its own."""
+    every = ["".join(order) for order in permutations(letters)]
     return tuple(
         OrderTime(
             order=order,

@@ -11,7 +11,6 @@ import pytest
 from msgspec.structs import replace
 from starlette.testclient import TestClient
 
-from onnxperf.analyze.judges.comparison import with_times_of_today
 from onnxperf.api._keeping.kept_runs import keep
 from onnxperf.records.race import Block
 from onnxperf.results.bench import BenchResult
@@ -46,7 +45,7 @@ def race(label: str, pace: float = 1.0) -> BenchResult:
     ]
     command = f"onnxperf bench {label} --call run,run-c"
     case = examples.case(*subjects, model=label, fingerprint={label: "8dd3a47e"})
-    return BenchResult(with_times_of_today(examples.bench(case, command=command)))
+    return BenchResult(examples.bench(case, command=command))
 
 
 def _launched(time_ns: float) -> tuple[Block, ...]:

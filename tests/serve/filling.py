@@ -41,7 +41,7 @@ def fill(store: Store, number: int, race: Bench) -> None:
             made.setdefault(schema.tags, []).extend(_tags(ids["run"], n))
             made.setdefault(schema.cases, []).append({**case, "id": ids["case"], "run": ids["run"]})
             made.setdefault(schema.attempts, []).append(
-                {**attempt, "id": ids["attempt"], "case": ids["case"], "uid": None}
+                {**attempt, "id": ids["attempt"], "case": ids["case"], "uid": f"made{n}"}
             )
             made.setdefault(schema.subjects, []).extend(
                 _subject(each, last[schema.subjects] + n * len(subjects) + place, ids["attempt"], model, pace)
@@ -65,7 +65,7 @@ def _run(run: Any, n: int, model: str, dice: random.Random) -> dict[str, Any]:
     return {
         **run,
         "id": run["id"] + n,
-        "uid": None,
+        "uid": f"made{n}",
         "name": f"run{n}{_LETTERS[n % 8]}a",
         "kind": "sweep" if n % 7 == 0 else "bench",
         "command": f"onnxperf bench {model} --call run,run-c --dim batch={1 + n % 8}",

@@ -93,13 +93,6 @@ def test_the_bytes_of_version_1_stay_as_they_are() -> None:
     assert pack_times([1, 2]) == head + zlib.compress(columns)
 
 
-def test_blocks_of_version_1_have_no_cpu_time() -> None:
-    columns = struct.pack("<7q", *range(7))
-    head = struct.pack("<4sBBxxII", b"OXPB", 1, 7, 1, zlib.crc32(columns))
-    block = Block(round=0, position=1, launch=2, set_up=3, calls=4, start_ns=5, duration_ns=6)
-    assert unpack_blocks(head + zlib.compress(columns)) == (block,)
-
-
 def test_blocks_of_a_long_race_take_few_bytes() -> None:
     assert len(pack_blocks(blocks(8430.0, count=10_000))) < 20 * 10_000
 

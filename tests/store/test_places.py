@@ -79,17 +79,6 @@ def test_no_password_is_in_a_run_or_in_a_message(url: str, monkeypatch: pytest.M
     assert "secret" not in str(caught.value)
 
 
-def test_a_password_that_an_older_version_kept_is_not_shown() -> None:
-    with open_store("runs.sqlite") as store:
-        run = store.keep(examples.bench(), "bench")
-    with closing(sqlite3.connect("runs.sqlite")) as raw, raw:
-        command = "onnxperf bench --store postgresql://me:secret@host/db"
-        raw.execute("UPDATE runs SET command = ?, record = json_set(record, '$.command', ?)", (command, command))
-    with open_store("runs.sqlite", reading=True) as store:
-        assert "secret" not in store.runs()[0].command
-        assert "secret" not in store.load(run).command
-
-
 def test_a_missing_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(MissingExtra, match=r"\[postgres\]"):

@@ -12,6 +12,7 @@ from typing import Any, Unpack
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.advise import advise_answer, notes_on
+from onnxperf.analyze.answers.profile import profile_answer
 from onnxperf.analyze.hazards.base import Facts
 from onnxperf.analyze.hazards.table import hazards_in
 from onnxperf.analyze.judges.advice import Attempt, best_rewrite, judged_trials, ranked, to_repeat, with_repeat
@@ -20,9 +21,12 @@ from onnxperf.api._advice.trials import RemedyTrials, TrialRaces
 from onnxperf.api._shared.opening import Source
 from onnxperf.api._shared.progress import automatic, part_of, shows_progress
 from onnxperf.api._shared.racing import visible_options
+from onnxperf.api._shared.recordings import notes_on_load
 from onnxperf.api._shared.requests import (
+    FeedKeywords,
     InputKeywords,
     LimitKeywords,
+    LoadKeywords,
     RaceKeywords,
     Settings,
     ToleranceKeywords,
@@ -33,9 +37,11 @@ from onnxperf.api._shared.subjects import Entry, open_entries
 from onnxperf.errors import FileNotWritten
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.race import Progress
-from onnxperf.records.advice import Advice, Hazard, Tried
+from onnxperf.records.advice import FASTER, Advice, Hazard, OperatorShare, Tried
+from onnxperf.records.profile import Profile
 from onnxperf.render.kit.files import check_folder
 from onnxperf.results.advise import AdviseResult
+from onnxperf.wording.commands import given, next_command
 
 _FACTS, _RACE, _REPEAT = 0.1, 0.8, 0.9
 """Parts of the progress at which the facts are known, the races are over, and what was doubted is measured again."""
@@ -80,12 +86,38 @@ def advise(
         session=session,
         command="onnxperf.advise",
         notes=tuple(entry.feeds.notes),
+        operators=_operators(facts.profile),
+        where=profile_answer(facts.profile),
+        overhead=facts.profile.overhead,
     )
     request = _Request(entry, settings, None if output is None else Path(output), progress)
     record = _tried(record, request, facts, hazards, interrupted)
     record = replace(ranked(record), machine=machines.after_the_race(machine))
-    record = replace(record, notes=tuple(dict.fromkeys((*record.notes, *notes_on(record)))))
+    notes = (*record.notes, *notes_on(record))
+    record = replace(record, notes=tuple(dict.fromkeys((*notes, *notes_on_load(facts.profile, notes)))))
+    if not record.interrupted and not any(each.outcome in FASTER for each in record.tried):
+        record = replace(record, next_command=_next_command(model, feeds, keywords))
     return AdviseResult(replace(record, answer=advise_answer(record)), output is None or bool(record.output))
+
+
+def _operators(profile: Profile) -> tuple[OperatorShare, ...]:
+    """Where the time goes; the shares add up to 1."""
+    whole_us = profile.usual_nodes_us or 1.0
+    return tuple(
+        OperatorShare(op_name=each.op_name, nodes=each.nodes, time_us=each.usual_us, share=each.usual_us / whole_us)
+        for each in sorted(profile.operators, key=lambda operator: -operator.usual_us)
+    )
+
+
+def _next_command(model: Source, feeds: Mapping[str, Any] | None, keywords: Mapping[str, Any]) -> str:
+    """A search of settings; with settings of the user's own, how far from what the machine can do each node is."""
+    inputs, session = (
+        {name: value for name, value in given(keywords).items() if name in kind.__annotations__}
+        for kind in (FeedKeywords, LoadKeywords)
+    )
+    if session:
+        return next_command("profile", model, feeds or {}, {"roofline": True} | inputs | session)
+    return next_command("tune", model, feeds or {}, inputs)
 
 
 @dataclass(frozen=True)

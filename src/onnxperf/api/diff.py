@@ -12,12 +12,14 @@ from typing import Any, Unpack, cast
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.diff import diff_answer
+from onnxperf.analyze.graphs.attribution import attribute
 from onnxperf.analyze.judges.node_times import compared_rows
 from onnxperf.api._shared import recordings
 from onnxperf.api._shared.opening import Source
 from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
-from onnxperf.api._shared.recordings import Events, is_events, is_trace
+from onnxperf.api._shared.reading import outline_of
+from onnxperf.api._shared.recordings import Events, is_events, is_trace, notes_on_load
 from onnxperf.api._shared.requests import DiffKeywords, Settings, names_in, parse, require
 from onnxperf.api._shared.setups import only_setup
 from onnxperf.api._shared.side_by_side import Side as ProfiledSide
@@ -28,10 +30,11 @@ from onnxperf.errors import BadOption
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.profiling import Progress
+from onnxperf.model.opened import Model
 from onnxperf.records.base import Machine
 from onnxperf.records.diff import Diff
 from onnxperf.records.options import LONG_TIMEOUT_S, OptLevel
-from onnxperf.records.profile import Profile
+from onnxperf.records.profile import Profile, SourceGroup
 from onnxperf.records.race import Case
 from onnxperf.results.diff import DiffResult
 from onnxperf.results.profile import ProfileResult
@@ -73,10 +76,11 @@ def diff(
     sides = [settings.under(each) for each in (variants[0], variants[-1])]
     request = _Request(settings, feeds, repeat, progress)
     if _runs(before) and _runs(after):
-        return _diff_of_models([cast("Source", before), cast("Source", after)], sides, race, request)
+        result = _diff_of_models([cast("Source", before), cast("Source", after)], sides, race, request)
+        return result if race else _noted(result, "the race was left out, so there is no verdict")
     results = [_profile(side, each, request) for side, each in zip((before, after), sides, strict=True)]
     first, second = _named_apart(results, _folders((before, after)))
-    return _result(first, second, None, ("one side is a trace, so there was no race, and there is no verdict",))
+    return _noted(_result(first, second, None, ()), _why_no_race(before, after))
 
 
 def diff_of_variants(
@@ -103,6 +107,23 @@ class _Request:
 
 def _runs(side: Side) -> bool:
     return not isinstance(side, ProfileResult) and not is_events(side) and not is_trace(side)
+
+
+def _why_no_race(before: Side, after: Side) -> str:
+    """What the sides are that cannot be run."""
+    kinds = ["profile" if isinstance(side, ProfileResult) else "trace" for side in (before, after) if not _runs(side)]
+    if len(kinds) == 1:
+        what = f"one side is a {kinds[0]}"
+    elif kinds[0] == kinds[1]:
+        what = f"both sides are {kinds[0]}s"
+    else:
+        what = "one side is a trace and the other a profile"
+    return f"{what}, so there was no race, and there is no verdict"
+
+
+def _noted(result: DiffResult, note: str) -> DiffResult:
+    result.record = replace(result.record, notes=(note, *result.record.notes))
+    return result
 
 
 def _profile(side: Side, settings: Settings, request: _Request) -> ProfileResult:
@@ -164,7 +185,7 @@ def _diff_of_models(
     for result, model in zip(results, models, strict=True):
         result.record = replace(result.record, unprofiled_ns=_raced_ns(case, model.label))
     notes = tuple(dict.fromkeys(note for entry in entries for note in entry.feeds.notes))
-    return _result(results[0], results[1], case, notes)
+    return _result(results[0], results[1], case, notes, _groups(entries[0].model, entries[1].model))
 
 
 def _entries(sources: Sequence[Source], request: _Request) -> list[Entry]:
@@ -173,6 +194,15 @@ def _entries(sources: Sequence[Source], request: _Request) -> list[Entry]:
     if sources[0] is sources[1]:
         return open_entries(sources[0], inputs, request.feeds, timeout_s) * 2
     return open_entries(list(sources), inputs, request.feeds, timeout_s)
+
+
+def _groups(before: Model, after: Model) -> tuple[SourceGroup, ...]:
+    """Which nodes of the first model became which of the second; none if it is one model, or most are unrelated."""
+    if before.fingerprint == after.fingerprint:
+        return ()
+    groups = attribute(*(outline_of(model, named=True).graph for model in (before, after)))
+    known = sum(len(group.executed) for group in groups if group.sources)
+    return groups if 2 * known >= sum(len(group.executed) for group in groups) else ()
 
 
 def _labels(entries: Sequence[Entry], variants: Sequence[Variant], folders: _Pair) -> list[str]:
@@ -214,13 +244,21 @@ def _unprofiled(model: ProfiledSide, machine: Machine) -> ProfileResult:
     return ProfileResult(record)
 
 
-def _result(before: ProfileResult, after: ProfileResult, race: Case | None, notes: tuple[str, ...]) -> DiffResult:
+def _result(
+    before: ProfileResult,
+    after: ProfileResult,
+    race: Case | None,
+    notes: tuple[str, ...],
+    groups: tuple[SourceGroup, ...] = (),
+) -> DiffResult:
+    raced = race.notes if race is not None else ()
     record = Diff(
         before=before.record,
         after=after.record,
-        rows=compared_rows(before.record, after.record),
+        rows=compared_rows(before.record, after.record, groups),
+        groups=groups,
         race=race,
         command="onnxperf.diff",
-        notes=(*notes, *(race.notes if race is not None else ())),
+        notes=(*notes, *raced, *notes_on_load(before.record, raced)),
     )
     return DiffResult(replace(record, answer=diff_answer(record)), before, after)

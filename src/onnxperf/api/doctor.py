@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 import onnx
-from msgspec.structs import replace
 
 from onnxperf.analyze.answers.doctor import doctor_answer, quick_answer, race_text, why_not_kept
 from onnxperf.analyze.answers.headroom import peak_rows
@@ -62,8 +61,7 @@ def doctor(
     twins = _twins(settings)
     start = load.snapshot()
     end = _race_against_itself(twins.specs, settings.race, progress)
-    others_share = load.share_of_others(start, load.snapshot())
-    machine = replace(machines.after_the_race(machine), others_share=others_share)
+    machine = load.machine_since(start, machine)
     band = noise_band(end.subjects, end.interrupted)
     rows["A/A race"] = race_text(twins.text, twins.specs[0].threads, end.subjects)
     if band is not None:

@@ -13,8 +13,8 @@ import numpy as np
 from numpy import ndarray
 
 from onnxperf.analyze.judges.einsum import numpy_wins
-from onnxperf.api._shared.candidate_race import EinsumRequest
 from onnxperf.api._shared.einsum_plans import plan_for, request_for, written_model
+from onnxperf.api._shared.einsum_race import EinsumRequest
 from onnxperf.api._shared.progress import automatic, shown
 from onnxperf.contraction import store
 from onnxperf.contraction.equation import parse

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from onnxperf.analyze.judges.comparison import with_times_of_today
 from onnxperf.api._keeping.kept_runs import Where, load_bench
 from onnxperf.errors import BadInput
 from onnxperf.records.race import Bench
@@ -15,7 +14,7 @@ from onnxperf.results.bench import BenchResult
 def load_run(run: str | Path = "last", *, store: Where = None) -> BenchResult:
     """A run of cases with all its raw blocks; `run` is an id, the start of one, last, or the .json file of a bench."""
     if str(run).endswith(".json"):
-        return BenchResult(with_times_of_today(from_json(_bytes_of(Path(run)), Bench)))
+        return BenchResult(from_json(_bytes_of(Path(run)), Bench))
     name, record = load_bench(str(run), store=store)
     result = BenchResult(record)
     result.run = name

@@ -11,6 +11,7 @@ from typing import Any, Unpack, cast
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.memory import memory_answer
+from onnxperf.analyze.answers.race import note_on_others
 from onnxperf.analyze.judges.arena import settings_to_try, trial_of, unexplained_bytes
 from onnxperf.analyze.judges.growth import LEAST_POINTS, judge_growth
 from onnxperf.api._shared.cells import Contest, groups
@@ -36,6 +37,7 @@ from onnxperf.api._shared.subjects import (
 )
 from onnxperf.errors import BadInput, SubjectError
 from onnxperf.measure.machine import describe as machines
+from onnxperf.measure.machine import load
 from onnxperf.measure.memory_steps import MemoryProbe, probe_subject
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.process import open_worker
@@ -185,6 +187,7 @@ def _probe(plan: _Plan, request: _Request, progress: Progress) -> MemoryCase:
     specs = plan.specs()
     limits = request.settings.limits
     start = partial(open_worker, timeout_s=limits.timeout, memory_limit_bytes=limits.memory_limit)
+    before = load.snapshot()
     for number, spec in enumerate(specs):
         name = spec.subjects[0].name
         report = partial(_report_subject, progress, number, len(specs) + 1, name)
@@ -203,6 +206,7 @@ def _probe(plan: _Plan, request: _Request, progress: Progress) -> MemoryCase:
     if not interrupted and not request.skip_arena:
         report = partial(progress, len(specs) / (len(specs) + 1))
         interrupted = _try_arena_settings(specs, subjects, partial(_trial, start=start, request=request, report=report))
+    notes += note_on_others(load.share_of_others(before, load.snapshot()))
     status: Any = next((each.status for each in subjects if each.status not in ("ok", "skipped")), "ok")
     case = replace(plan.case, status=status, interrupted=interrupted, notes=tuple(notes), subjects=tuple(subjects))
     return replace(case, answer=memory_answer(case))

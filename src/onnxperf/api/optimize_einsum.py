@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Unpack
 
-from onnxperf.api._shared.einsum_plans import RACE_S, plan_for, request_for
+from onnxperf.api._shared.einsum_plans import DEFAULT_TIME_S, plan_for, request_for
 from onnxperf.api._shared.progress import automatic, shows_progress
 from onnxperf.api._shared.requests import EinsumKeywords
 from onnxperf.api._shared.requests import parse as parse_keywords
@@ -28,8 +28,9 @@ def optimize_einsum(
     """Find the fastest graph for an equation on these shapes; a plan that was found before is not searched again.
 
     `search=False` trusts the cost model, `portable=True` allows only standard operators, `again=True` searches even
-    if there is a plan already, and `time` is the length of the final race in seconds. Where that race is undecided,
-    its baseline is taken, and the plan is not kept. Ctrl-C returns what was found until then.
+    if there is a plan already, and `time` is for all of it, in seconds: what does not fit is left out, with a note.
+    If the final race is undecided, its baseline is taken, and the plan is not kept. Ctrl-C returns what was found
+    until then.
     """
     settings = parse_keywords(keywords, EinsumKeywords)
     request = request_for(
@@ -40,5 +41,5 @@ def optimize_einsum(
         opset=keywords.get("opset", DEFAULT_OPSET),
         portable=keywords.get("portable", False),
     )
-    time, again = settings.race.time or RACE_S, keywords.get("again", False)
+    time, again = settings.race.time or DEFAULT_TIME_S, keywords.get("again", False)
     return plan_for(request, search=search, again=again, time=time, progress=progress)

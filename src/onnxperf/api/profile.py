@@ -38,7 +38,8 @@ def profile(
     that is not profiled, so that the cost of profiling is known. With fewer than 7, there is one process. `keep_trace`
     names a file for onnxruntime's trace; those of later processes have a number in their names. `roofline` adds the
     operations and bytes of every node, and how far from what this machine can do it is; the peaks of the machine are
-    measured first, unless they are known for so many threads.
+    measured first, unless they are known for so many threads from a machine that was not busy. Nodes whose times other
+    programs disturbed are not judged.
     """
     settings = parse(keywords, InputKeywords, timeout)
     if is_events(source) or is_trace(source):

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.profiles import NO_VERDICT, profiles_answer
 from onnxperf.api._shared.opening import Source
 from onnxperf.api._shared.progress import automatic, shows_progress
-from onnxperf.api._shared.recordings import is_trace
+from onnxperf.api._shared.recordings import is_trace, notes_on_load
 from onnxperf.api._shared.requests import ProfileKeywords, parse, require
 from onnxperf.api._shared.setups import only_setup
 from onnxperf.api._shared.side_by_side import Side, profiles_in_turns
@@ -36,7 +36,8 @@ def profile_variants(
 ) -> ProfilesResult:
     """Profile a model under every value of a setting, such as `threads=[1, 2]`, or under `variants` by name.
 
-    Each variant has three processes of its own, and their inferences take turns. There is no verdict:
+    Each variant has three processes of its own, and three without the profiler, which show what it adds; the inferences
+    of all take turns. There is no verdict:
     `onnxperf.bench` races variants, and `onnxperf.diff` compares two of them node by node.
     """
     settings = parse(keywords, ProfileKeywords, timeout)
@@ -49,14 +50,14 @@ def profile_variants(
         Side(entry, only_setup("ort", "run", settings.under(each)).session, each.label or entry.model.label)
         for each in settings.variants
     ]
-    results = profiles_in_turns(sides, machine, repeat, settings.limits, progress, PROFILED_LAUNCHES)
+    results = profiles_in_turns(sides, machine, repeat, settings.limits, progress, PROFILED_LAUNCHES, True)
     record = Profiles(
         model=entry.model.label,
         fingerprint=entry.model.fingerprint,
         variants=tuple(each.record for each in results),
         interrupted=any(each.record.interrupted for each in results),
-        machine=machine,
+        machine=results[0].record.machine,
         command="onnxperf.profile_variants",
-        notes=(*entry.feeds.notes, NO_VERDICT),
     )
-    return ProfilesResult(replace(record, answer=profiles_answer(record)))
+    notes = (*entry.feeds.notes, NO_VERDICT, *notes_on_load(record))
+    return ProfilesResult(replace(record, notes=notes, answer=profiles_answer(record)))

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import Any, Unpack
 
 import onnx
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.einsum import einsum_reason, rewrite_answer
 from onnxperf.analyze.judges.agreement import disagreement
 from onnxperf.analyze.judges.einsum import is_decided, is_gain, outcome_of, reason_of, sites_written, time_ratio
-from onnxperf.api._shared.einsum_plans import EINSUM, plan_for, request_for
+from onnxperf.api._shared.einsum_plans import DEFAULT_TIME_S, EINSUM, plan_for, request_for
 from onnxperf.api._shared.einsum_reading import Graphs, einsums_in, write_replaced
 from onnxperf.api._shared.opening import Source
 from onnxperf.api._shared.outputs import outputs_of
@@ -38,6 +39,10 @@ from onnxperf.render.kit.model_files import write_model
 from onnxperf.results.rewrite import RewriteResult
 
 BEFORE, AFTER = "original", "rewritten"
+_SHORTEST_S = 0.5
+"""Of a search, or of a race; what has less is not tried."""
+_RACING_SHARE = 0.7
+"""Part of the time of a race that is left after its start."""
 
 
 @shows_progress
@@ -55,9 +60,10 @@ def rewrite_einsum(
 
     A replacement is tried further only if the outputs are equal and the whole model wins its race. The model with all
     of these is raced once more, and written only if it is proven faster. The new graphs hold only for the shapes of
-    these inputs, so the inputs of the written model are fixed to them. After Ctrl-C nothing is written; the result
-    has what was found until then.
+    these inputs, so the inputs of the written model are fixed to them. `time` is for all of it, in seconds; equations
+    that it does not suffice for are skipped. After Ctrl-C nothing is written; the result has what was found until then.
     """
+    begin = monotonic()
     settings = parse(keywords, RewriteKeywords)
     check_folder(output)
     machine = machines.describe_machine()
@@ -67,7 +73,8 @@ def rewrite_einsum(
     plain = ort_spec(entry, settings.session)
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         options = visible_options(settings.race, machine.cpu)
-        trial = ModelTrial(entry, plain, Path(folder), options, settings.limits, progress)
+        ends_s = None if options.time is None else begin + options.time
+        trial = ModelTrial(entry, plain, Path(folder), options, settings.limits, progress, ends_s)
         attempt = _tried(trial, portable, search)
         rival, interrupted = _rival(attempt.case), attempt.interrupted
         written = is_gain(rival) and not interrupted
@@ -96,6 +103,12 @@ class ModelTrial:
     options: RaceOptions
     limits: WorkerLimits
     progress: Progress
+    ends_s: float | None = None
+    """When the time for all of it is over; None where none was requested."""
+
+    def slot_s(self, steps: int) -> float | None:
+        """Seconds for the next of so many steps that are left; None where no time was requested."""
+        return None if self.ends_s is None else (self.ends_s - monotonic()) / steps
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -121,11 +134,15 @@ class ModelTrial:
         wanted = outputs_of(self.spec(BEFORE, {}))
         return disagreement(outputs_of(self.spec(AFTER, replacements)), wanted, Tolerances())
 
-    def race(self, before: Graphs, after: Graphs) -> Case:
-        """The model with some nodes replaced against the model with others."""
+    def race(self, before: Graphs, after: Graphs, steps: int = 1) -> Case:
+        """The model with some nodes replaced against the model with others; it is the next of so many steps."""
         specs = [self.spec(BEFORE, before), self.spec(AFTER, after)]
-        end = run_race(specs, self.options, start_of(self.limits), self.progress)
-        return replace(judged_case(end, self.options), model=self.entry.model.label)
+        slot_s = self.slot_s(steps)
+        options = self.options
+        if slot_s is not None:
+            options = replace(options, time=max(_RACING_SHARE * slot_s, _SHORTEST_S))
+        end = run_race(specs, options, start_of(self.limits), self.progress)
+        return replace(judged_case(end, options), model=self.entry.model.label)
 
 
 # ---------------------------------------------------------------- sites
@@ -159,7 +176,8 @@ def _tried(trial: ModelTrial, portable: bool, search: bool) -> _Attempt:
     how = _How(einsums.opset, portable, search)
     try:
         for site in sites:
-            row, accepted = _try(site, trial, accepted, how)
+            steps = 2 * (len(sites) - len(found)) + 1  # a search and a race for each, and the last race
+            row, accepted = _try(site, trial, accepted, how, steps)
             found.append(row)
         case = trial.race({}, accepted) if accepted else None
     except KeyboardInterrupt:
@@ -179,15 +197,19 @@ def _untried(site: Site) -> RewrittenSite:
     )
 
 
-def _try(site: Site, trial: ModelTrial, accepted: Graphs, how: _How) -> tuple[RewrittenSite, Graphs]:
+def _try(site: Site, trial: ModelTrial, accepted: Graphs, how: _How, steps: int) -> tuple[RewrittenSite, Graphs]:
     """Find the fastest graph for a site, and see whether the model gains from it."""
     row = _untried(site)
     if site.reason or site.shapes is None:
         return row, accepted
+    slot_s = trial.slot_s(steps)
+    if slot_s is not None and slot_s < _SHORTEST_S:
+        return replace(row, reason="no `time` was left for it"), accepted
     equation = parse_equation(site.equation, site.shapes)
     threads = trial.plain.threads
     request = request_for(equation, site.dtype, "ort", threads, opset=how.opset, portable=how.portable)
-    plan = plan_for(request, search=how.search, progress=trial.progress)
+    time = DEFAULT_TIME_S if slot_s is None else slot_s
+    plan = plan_for(request, search=how.search, time=time, progress=trial.progress)
     _stop_if(plan.interrupted)
     # Where the equation alone is undecided, the race of the whole model may still decide.
     graph, proposed = (
@@ -200,7 +222,7 @@ def _try(site: Site, trial: ModelTrial, accepted: Graphs, how: _How) -> tuple[Re
     with_site = {**accepted, **dict.fromkeys(site.nodes, proposed.SerializeToString())}
     if wrong := trial.difference(with_site):
         return replace(row, reason=wrong), accepted
-    case = trial.race(accepted, with_site)
+    case = trial.race(accepted, with_site, steps - 1)
     _stop_if(case.interrupted)
     rival = _rival(case) or Subject(name=AFTER, status="failed")
     outcome, reason = outcome_of(rival)[0], reason_of(rival)

@@ -4,7 +4,7 @@
 import dataclasses
 import shlex
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from onnxperf.cli import exit_codes
 from onnxperf.cli.options import OUTPUT, File, OptionalFile, Several, Switch, pairs
-from onnxperf.cli.printing import print_text, write_output
+from onnxperf.cli.printing import is_terminal, print_text, write_output
 from onnxperf.errors import BadOption, FileNotWritten, OnnxperfError, masked
 from onnxperf.render.kit import complaints
 from onnxperf.wording.options import as_flags
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound="Result[Any]")
 
 FilePath = Annotated[OptionalFile, Parameter(allow_leading_hyphen=True)]
-_ALIASES = {"json": ".json", "csv": ".csv", "markdown": ".md", "xlsx": ".xlsx", "parquet": ".parquet"}
 
 
 @Parameter(name="*", group=OUTPUT)
@@ -47,22 +46,12 @@ class OutputFlags:
             allow_leading_hyphen=True,
         ),
     ] = field(default_factory=list)
-    """Write a file in the format that its ending names, such as .json, .csv, .md, .xlsx, .parquet, .png or .svg
-    (docs/files.md). May be repeated."""
+    """Write a file; its extension chooses the format, such as .json, .csv, .md, .html, .xlsx, .parquet, .png or .svg
+    (docs/files.md). -.csv writes CSV to standard output. May be repeated."""
     table: str | None = None
     """Which table .csv, .parquet and .md files hold, where there are several; without it, .md holds the page."""
     json: FilePath = None
     """Write the whole record as JSON; - is standard output."""
-    csv: FilePath = None
-    """Write a table as CSV; - is standard output."""
-    markdown: FilePath = None
-    """Write the page as Markdown; - is standard output."""
-    xlsx: OptionalFile = None
-    """Write all tables into an Excel workbook."""
-    parquet: OptionalFile = None
-    """Write a table as Parquet."""
-    plot: OptionalFile = None
-    """Write the chart: out.png or out.svg."""
     quiet: Switch = False
     """Print only the answer."""
     debug: Switch = False
@@ -76,27 +65,29 @@ class OutputFlags:
     @property
     def requests_files(self) -> bool:
         """Whether anything is to be written."""
-        aliases = (getattr(self, name) for name in (*_ALIASES, "plot"))
-        return bool(self.output) or any(path is not None for path in aliases)
+        return bool(self.output) or self.json is not None
 
     @property
     def to_stdout(self) -> bool:
         """Whether standard output belongs to another program."""
-        return any(path == "-" for _, path in self._aliases())
+        return self.json == "-" or any(map(is_stdout, self.output))
 
     def check(self, kind: "type[Result[Any]]") -> None:
         """Refuse what could not be written, before anything is measured."""
         from onnxperf.render.kit.files import check_folder
 
         formats = kind.formats()
-        if [path for _, path in self._aliases()].count("-") > 1:
-            raise BadOption("only one of --json, --csv and --markdown can write to standard output")
-        for path, suffix in self.files(kind):
-            requires = formats[suffix].requires
-            if requires is not None:
-                requires()
-            if path != "-":
+        files = list(self.files(kind))
+        if sum(is_stdout(path) for path, _ in files) > 1:
+            raise BadOption("only one file can go to standard output; name a file for the others")
+        for path, suffix in files:
+            chosen = formats[suffix]
+            if chosen.requires is not None:
+                chosen.requires()
+            if not is_stdout(path):
                 check_folder(path)
+            elif chosen.binary and is_terminal():
+                raise BadOption(f"-o {path}: {suffix} is not text; redirect standard output, or name a file")
         if self.table is not None and self.table not in kind.tables:
             raise BadOption.unknown("table", self.table, kind.tables, option="table")
 
@@ -105,21 +96,13 @@ class OutputFlags:
         from onnxperf.render.kit.files import suffix_of
 
         formats = kind.formats()
+        if "-" in self.output:
+            raise BadOption(f"-o -: name the format of standard output, such as -o -{next(iter(formats))}")
         yield from ((path, suffix_of(path, formats)) for path in self.output)
-        for name, path in self._aliases():
-            suffix = _ALIASES[name]
-            if suffix not in formats:
-                raise BadOption(f"--{name} {path}: this result can be written as {', '.join(formats)}")
-            yield path, suffix
-        if self.plot is not None:
-            charts = [suffix for suffix, each in formats.items() if each.of == "chart"]
-            if not charts:
-                raise BadOption(f"--plot {self.plot}: this result has no chart")
-            yield self.plot, suffix_of(self.plot, charts, option="plot")
-
-    def _aliases(self) -> list[tuple[str, str]]:
-        """Old names of options that say what a file holds, whatever it is called, and the files."""
-        return [(name, path) for name in _ALIASES if (path := getattr(self, name)) is not None]
+        if self.json is not None:
+            if ".json" not in formats:
+                raise BadOption(f"--json {self.json}: this result can be written as {', '.join(formats)}")
+            yield self.json, ".json"
 
     def without_model(self) -> tuple[str, Self]:
         """The .onnx file, which is written while measuring, and the same without it."""
@@ -131,6 +114,8 @@ class OutputFlags:
     def with_optional_model(self) -> tuple[str | None, Self]:
         """The .onnx file, where one is named, and the same without it."""
         path = self.named(".onnx")
+        if path is not None and is_stdout(path):
+            raise BadOption(f"-o {path}: a model goes into a file, as its weights may need one of their own")
         return path, dataclasses.replace(self, output=[each for each in self.output if each != path])
 
     def named(self, suffix: str) -> str | None:
@@ -181,6 +166,11 @@ class KeptOutputFlags(StoreOutputFlags):
             from onnxperf.api._keeping.mlflow_log import require_mlflow
 
             require_mlflow()
+
+
+def is_stdout(path: str) -> bool:
+    """Whether a name stands for standard output: - or -.csv; a file of that name is ./-.csv."""
+    return path == "-" or path.startswith("-.")
 
 
 def present(
@@ -282,22 +272,16 @@ def _log(result: "Result[Any]", output: OutputFlags) -> None:
             complain(f"logged to MLflow as run {run}")
 
 
-def table_of(path: str, suffix: str, tables: Collection[str]) -> str | None:
-    """The table that the name of a file chooses, as all.flat.csv does: page and tables come from one run then."""
-    name = path[: -len(suffix)].rpartition(".")[2] if suffix and path.endswith(suffix) else ""
-    return name if name in tables and "." in path[: -len(suffix)] else None
-
-
 def write_files(result: "Result[Any]", output: OutputFlags) -> bool:
     """Write every file that was requested; False if one could not be written."""
     from onnxperf.render.kit.files import write
 
-    written = True
+    written, formats = True, result.formats()
     for path, suffix in output.files(type(result)):
         try:
-            content = result.encode(suffix, table_of(path, suffix, result.tables) or output.table)
-            if path == "-":
-                _write_stdout(content)
+            content = result.encode(suffix, result.table_in(path, suffix) or output.table)
+            if is_stdout(path):
+                _write_stdout(content, formats[suffix].binary)
             else:
                 write(Path(path), content)
         except OnnxperfError as error:
@@ -311,9 +295,9 @@ def write_files(result: "Result[Any]", output: OutputFlags) -> bool:
     return written
 
 
-def _write_stdout(content: bytes) -> None:
+def _write_stdout(content: bytes, binary: bool) -> None:
     try:
-        write_output(content)
+        write_output(content, binary)
     except OSError as error:
         abandon_stdout()
         raise FileNotWritten(f"cannot write to standard output: {error.strerror}") from error

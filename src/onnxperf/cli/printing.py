@@ -15,9 +15,14 @@ def print_text(text: str, stderr: bool = False) -> None:
     print(visible_lines(masked(as_flags(text)), stream.encoding or "utf-8"), file=stream, flush=True)
 
 
-def write_output(content: bytes) -> None:
+def is_terminal() -> bool:
+    """Whether a person sees standard output."""
+    return sys.stdout.isatty()
+
+
+def write_output(content: bytes, binary: bool = False) -> None:
     """Write a file to standard output: as it is for another program, with escapes if a person sees it."""
-    if sys.stdout.isatty():
+    if is_terminal() and not binary:
         content = visible_lines(content.decode("utf-8", "replace"), sys.stdout.encoding).encode(sys.stdout.encoding)
     sys.stdout.buffer.write(content)
     sys.stdout.buffer.flush()

@@ -55,16 +55,15 @@ _OPTIONS = {
     "--atol {}": "--abs-tol --abs",
     "--min-effect {}": "--threshold --effect",
     "--json {}": "--export-json --exportTimes --to-json",
-    "--csv {}": "--export-csv --to-csv",
-    "--markdown {}": "--export-markdown --md --to-markdown",
-    "--plot {}": "--chart --figure --image",
     "--output {}": "--out --outfile --output-file --save-as --export --file",
-    "--output FILE.html": "--html",
-    "--output FILE.xlsx": "--xlsx --excel --xls",
-    "--output FILE.parquet": "--parquet",
-    "--output FILE.svg": "--svg",
-    "--output FILE.png": "--png",
-    "--output FILE.txt": "--txt --text",
+    "-o FILE.html": "--html",
+    "-o FILE.csv": "--csv --export-csv --to-csv",
+    "-o FILE.md": "--markdown --export-markdown --md --to-markdown",
+    "-o FILE.xlsx": "--xlsx --excel --xls",
+    "-o FILE.parquet": "--parquet",
+    "-o FILE.svg": "--svg",
+    "-o FILE.png": "--plot --chart --figure --image --png",
+    "-o FILE.txt": "--txt --text",
     "--quiet": "--silent -q -s",
     "--debug": "--verbose --traceback -v -vv",
     "the model without an option": "--model --onnx --saveEngine --load -m",
@@ -124,6 +123,15 @@ def _others(app: App) -> list[str]:
     return [f"runs {name}" for name in app["runs"] if not name.startswith("-")]
 
 
+def _filled(template: str, value: str) -> str:
+    """What to type, with the value that was typed; a file keeps its name if that has the right extension."""
+    extension = template.partition("FILE")[2]
+    if not extension:
+        return template.format(value).strip()
+    name = f"-{extension}" if value == "-" else value
+    return template.replace(f"FILE{extension}", name) if name.endswith(extension) else template
+
+
 def _of_option(option: str, known: Iterable[str], chain: Sequence[str], arguments: Sequence[str]) -> str:
     names = {name for name in known if name.startswith("-")}
     what = f"{' '.join(chain)}: unknown option {option}".removeprefix(": ")
@@ -131,7 +139,7 @@ def _of_option(option: str, known: Iterable[str], chain: Sequence[str], argument
     for template, others in _OPTIONS.items():
         target = template.split()[0]
         if option in others.split() and (target in names or not target.startswith("-")):
-            return f"{what}; use {template.format(value).strip()}"
+            return f"{what}; use {_filled(template, value)}"
     bare = {name.lstrip("-"): name for name in sorted(names)}
     near = difflib.get_close_matches(option.lstrip("-"), bare, n=1)  # dashes would make all of them similar
     if near:
@@ -144,8 +152,9 @@ def _value(option: str, arguments: Sequence[str]) -> str:
     for place, argument in enumerate(arguments):
         if argument.startswith(f"{option}="):
             return argument.partition("=")[2]
-        if argument == option and place + 1 < len(arguments) and not arguments[place + 1].startswith("-"):
-            return arguments[place + 1]
+        if argument == option and place + 1 < len(arguments):
+            given = arguments[place + 1]
+            return given if given == "-" or not given.startswith("-") else "…"
     return "…"
 
 

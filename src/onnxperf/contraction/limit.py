@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from math import prod
 
-import onnx
-
 from onnxperf.contraction.equation import Equation
-from onnxperf.contraction.graph import Draft, DraftNode, to_model
+from onnxperf.contraction.graph import Draft, DraftNode
 from onnxperf.contraction.pair import roles
 
 
-def bare_product(equation: Equation, dtype: str, opset: int) -> onnx.ModelProto | None:
-    """A model that reads the same operands as matrices and multiplies them; None where that is not the whole work."""
+def bare_product(equation: Equation) -> Draft | None:
+    """A graph that reads the same operands as matrices and multiplies them.
+
+    None where that is not the whole work, or no lower limit: a product with a vector is a sum of products, which other
+    operators compute many times as fast.
+    """
     sizes = dict(equation.sizes)
     whole = all(
         tuple(sizes[letter] for letter in term) == shape
@@ -22,15 +24,15 @@ def bare_product(equation: Equation, dtype: str, opset: int) -> onnx.ModelProto 
     if len(equation.operands) != 2 or not whole or not distinct:
         return None
     groups = roles(*equation.operands, set(equation.output))
-    if not groups.inner or not {*groups.left, *groups.right} <= set(equation.output):
+    if not {*groups.left, *groups.right} <= set(equation.output):
         return None
     batch, rows, columns, inner = (
         prod(sizes[letter] for letter in group) for group in (groups.batch, groups.left, groups.right, groups.inner)
     )
-    left, right = (batch, rows, inner), (batch, inner, columns)
-    nodes = (
-        DraftNode("Reshape", (0,), left, (("shape", left),)),
-        DraftNode("Reshape", (1,), right, (("shape", right),)),
-        DraftNode("MatMul", (2, 3), (batch, rows, columns)),
-    )
-    return to_model(Draft(equation.shapes, nodes), dtype, opset)
+    if min(rows, columns, inner) < 2:
+        return None
+    outer = (batch,) if batch > 1 else ()
+    draft, left = Draft(equation.shapes).reshape(0, (*outer, rows, inner), 0.0)
+    draft, right = draft.reshape(1, (*outer, inner, columns), 0.0)
+    draft, result = draft.add(DraftNode("MatMul", (left, right), (*outer, rows, columns)), 0.0)
+    return draft.finished(result)

@@ -29,14 +29,14 @@ MAX_ORDERS = 720
 
 
 def letter_orders(equation: Equation, limit: int = MAX_ORDERS) -> Iterator[Letters]:
-    """The equation as written, then all permutations of its letters, or a fixed random choice of too many."""
+    """All permutations of an equation's letters, each once, or a fixed random choice; the equation as written first."""
     letters = as_written(equation)
-    yield letters
     if factorial(len(letters)) <= limit:
-        yield from permutations(letters)
+        yield from permutations(letters)  # the first of them is the sorted one
         return
     drawn = random.Random(0)  # noqa: S311 - a choice of permutations, not a secret
-    seen: set[Letters] = set()
+    seen = {letters}
+    yield letters
     while len(seen) < limit:
         order = tuple(drawn.sample(letters, len(letters)))
         if order not in seen:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import random
-import statistics
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +20,8 @@ from onnxperf.errors import BadInput, SubjectError, WorkerLost
 Progress = Callable[[float, str], None]
 
 FINALISTS = 4
-FIRST_STAGE_NS = 4e9
-"""Time that looking at every graph may take; beyond it only the cheapest by estimate are looked at."""
-_OVERHEAD_NS = 150_000
+PREPARED = 0.4
+"""Part of the time after which no more graphs are opened."""
 
 
 class Stage(NamedTuple):
@@ -30,12 +30,14 @@ class Stage(NamedTuple):
     rounds: int
     block_ns: int
     keep: int
+    end: float
+    """Part of the time of the search after which the stage ends, however few rounds it had."""
 
 
 STAGES = (
-    Stage(rounds=3, block_ns=1_000_000, keep=40),
-    Stage(rounds=5, block_ns=3_000_000, keep=12),
-    Stage(rounds=10, block_ns=6_000_000, keep=FINALISTS),
+    Stage(rounds=3, block_ns=1_000_000, keep=40, end=0.7),
+    Stage(rounds=5, block_ns=3_000_000, keep=12, end=0.85),
+    Stage(rounds=10, block_ns=6_000_000, keep=FINALISTS, end=1.0),
 )
 
 
@@ -56,8 +58,8 @@ class Timer(Protocol):
     def prepare(self, subject: int) -> FirstCall:
         """Open a subject's session and call it once."""
 
-    def time_block(self, subject: int, calls: int, warm_ns: int) -> tuple[int, int]:
-        """Time calls together; returns start and duration in ns."""
+    def time_block(self, subject: int, calls: int, warm_ns: int) -> float:
+        """Time calls together; returns the time of a call in the quickest piece in ns."""
 
 
 @dataclass
@@ -66,6 +68,8 @@ class Entrant:
 
     name: str
     cost_us: float
+    needed: bool = False
+    """It is timed, however little time there is."""
     executed: str = ""
     """Digest of what onnxruntime makes of it: entrants with the same one are the same."""
     time_ns: float | None = None
@@ -84,43 +88,80 @@ class Found(NamedTuple):
     """Graphs that onnxruntime tells apart."""
     interrupted: bool = False
     """The user stopped the search: `finalists` are the fastest of the last complete stage."""
+    leaders: tuple[int, ...] = ()
+    """For each entrant the one that was timed for it: the first that onnxruntime makes the same graph of."""
+
+
+class Deadline(NamedTuple):
+    """A time that began with the search."""
+
+    start_s: float
+    total_s: float
+    clock: Callable[[], float]
+
+    def is_over(self, part: float = 1.0) -> bool:
+        """Whether this part of the time has passed."""
+        return self.clock() - self.start_s >= part * self.total_s
 
 
 def search(
-    entrants: Sequence[Entrant], timer: Timer, executed: Sequence[Path | None], progress: Progress, seed: int = 0
+    entrants: Sequence[Entrant],
+    timer: Timer,
+    executed: Sequence[Path | None],
+    progress: Progress,
+    *,
+    seconds: float = math.inf,
+    clock: Callable[[], float] = time.monotonic,
+    seed: int = 0,
 ) -> Found:
-    """Time entrants in stages, half as many or fewer each time; entrants are filled in, as far as Ctrl-C lets it."""
+    """Time entrants in stages, half as many or fewer each time; entrants are filled in, as far as time allows.
+
+    Where it does not allow for all, those with the lowest estimates are looked at.
+    """
+    deadline = Deadline(clock(), seconds, clock)
     leaders: dict[str, int] = {}
     finalists: list[int] = []
     interrupted = False
     try:
         timer.load()
-        _prepare_all(entrants, timer, executed, progress)
-        for number, entrant in enumerate(entrants):
-            if not entrant.reason:
-                leaders.setdefault(entrant.executed or str(number), number)
-        running = _affordable(entrants, list(leaders.values()))
+        for number in _prepared(entrants, timer, executed, deadline, progress):
+            leaders.setdefault(entrants[number].executed or str(number), number)
+        running = _cheapest_first(entrants, leaders.values())
         for index, stage in enumerate(STAGES):
-            if running and (index == 0 or len(running) > stage.keep):
-                _time(entrants, running, stage, timer, _of_stage(progress, index), seed + index)
-                running = [number for number in running if not entrants[number].reason]
-                running = sorted(running, key=lambda number: entrants[number].time_ns or 0.0)[: stage.keep]
-                finalists = running
+            if running and (index == 0 or (len(running) > stage.keep and not deadline.is_over(stage.end))):
+                _time(entrants, running, stage, timer, deadline, _of_stage(progress, index), seed + index)
+                timed = [each for each in running if not entrants[each].reason and entrants[each].time_ns is not None]
+                finalists = running = sorted(timed, key=lambda each: entrants[each].time_ns or 0.0)[: stage.keep]
     except KeyboardInterrupt:
         interrupted = True
-    for number, entrant in enumerate(entrants):
-        leader = entrants[leaders.get(entrant.executed or str(number), number)]
-        entrant.time_ns = leader.time_ns
-    return Found(finalists, len(leaders), interrupted)
+    shared = tuple(leaders.get(entrant.executed or str(number), number) for number, entrant in enumerate(entrants))
+    for entrant, leader in zip(entrants, shared, strict=True):
+        entrant.time_ns = entrants[leader].time_ns
+    return Found(finalists, len(leaders), interrupted, shared)
 
 
-def _prepare_all(
-    entrants: Sequence[Entrant], timer: Timer, executed: Sequence[Path | None], progress: Progress
-) -> None:
-    for number, entrant in enumerate(entrants):
-        if number % 20 == 0:
-            progress(0.1 * number / len(entrants), f"preparing {len(entrants)} graphs")
-        _prepare(entrant, number, timer, executed[number])
+def _cheapest_first(entrants: Sequence[Entrant], numbers: Iterable[int]) -> list[int]:
+    return sorted(numbers, key=lambda number: (not entrants[number].needed, entrants[number].cost_us))
+
+
+def _prepared(
+    entrants: Sequence[Entrant],
+    timer: Timer,
+    executed: Sequence[Path | None],
+    deadline: Deadline,
+    progress: Progress,
+) -> list[int]:
+    """Open sessions while there is time, the cheapest by estimate first; returns the numbers of those that opened."""
+    opened = []
+    for place, number in enumerate(_cheapest_first(entrants, range(len(entrants)))):
+        if deadline.is_over(PREPARED) and not entrants[number].needed:
+            break
+        if place % 20 == 0:
+            progress(0.1 * place / len(entrants), f"preparing {len(entrants)} graphs")
+        _prepare(entrants[number], number, timer, executed[number])
+        if not entrants[number].reason:
+            opened.append(number)
+    return sorted(opened)
 
 
 def _prepare(entrant: Entrant, number: int, timer: Timer, executed: Path | None) -> None:
@@ -135,54 +176,48 @@ def _prepare(entrant: Entrant, number: int, timer: Timer, executed: Path | None)
         entrant.executed = digest(executed) if executed is not None else ""
 
 
-def _affordable(entrants: Sequence[Entrant], numbers: list[int]) -> list[int]:
-    """All of them, or as many of the cheapest by estimate as can be looked at in time."""
-    stage = STAGES[0]
-    taken: list[int] = []
-    spent = 0.0
-    for number in sorted(numbers, key=lambda each: entrants[each].cost_us):
-        call_ns = entrants[number].cost_us * 1e3
-        spent += stage.rounds * (2 * max(call_ns, stage.block_ns / 2) + _OVERHEAD_NS)
-        if spent > FIRST_STAGE_NS and len(taken) > 2 * FINALISTS:
-            break
-        taken.append(number)
-    return taken
-
-
 def _time(
-    entrants: Sequence[Entrant], running: Sequence[int], stage: Stage, timer: Timer, progress: Progress, seed: int
+    entrants: Sequence[Entrant],
+    running: Sequence[int],
+    stage: Stage,
+    timer: Timer,
+    deadline: Deadline,
+    progress: Progress,
+    seed: int,
 ) -> None:
-    """Blocks in a new order each round; what the whole round was slowed down by is divided out."""
+    """Blocks in a new order each round, of which the quickest counts: other programs only ever slow down.
+
+    The first round goes from the lowest estimate to the highest, so that time leaves out the most costly.
+    """
     shuffle = random.Random(seed).shuffle  # noqa: S311 - an experiment's design, not a secret
-    rounds: list[dict[int, float]] = []
+    quickest: dict[int, float] = {}
     for turn in range(stage.rounds):
-        order = list(running)
-        shuffle(order)
-        rounds.append({})
+        order = [number for number in running if not entrants[number].reason]
+        if turn:
+            shuffle(order)
         for number in order:
-            _time_block(entrants[number], number, stage, timer, rounds[-1])
-        running = [number for number in running if not entrants[number].reason]
-        if not running:
-            return
-        best = min(running, key=lambda number: statistics.median(times[number] for times in rounds))
-        progress((turn + 1) / stage.rounds, f"{len(running)} graphs; best so far: {entrants[best].name}")
-    levels = [statistics.median(times.values()) for times in rounds]
-    level = statistics.median(levels)
-    for number in running:
-        ratios = [times[number] / own for times, own in zip(rounds, levels, strict=True)]
-        entrants[number].time_ns = statistics.median(ratios) * level
+            if deadline.is_over(stage.end) and quickest and not (turn == 0 and entrants[number].needed):
+                break
+            time_ns = _time_block(entrants[number], number, stage, timer)
+            quickest[number] = min(time_ns, quickest.get(number, math.inf))
+        best = min(quickest, key=quickest.__getitem__, default=None)
+        if best is not None:
+            progress((turn + 1) / stage.rounds, f"{len(order)} graphs; best so far: {entrants[best].name}")
+    for number, time_ns in quickest.items():
+        entrants[number].time_ns = None if entrants[number].reason else time_ns
 
 
-def _time_block(entrant: Entrant, number: int, stage: Stage, timer: Timer, times: dict[int, float]) -> None:
+def _time_block(entrant: Entrant, number: int, stage: Stage, timer: Timer) -> float:
+    """Time of a call in the quickest piece of a block; infinite where it fails, with a reason."""
     calls = max(1, int(stage.block_ns / max(entrant.call_ns, 1.0)))
     try:
-        _, duration = timer.time_block(number, calls, stage.block_ns // 3)
+        entrant.call_ns = timer.time_block(number, calls, stage.block_ns // 3)
     except WorkerLost:
         raise
     except (SubjectError, BadInput) as error:
         entrant.reason = str(error)
-        return
-    times[number] = entrant.call_ns = duration / calls
+        return math.inf
+    return entrant.call_ns
 
 
 def _of_stage(progress: Progress, index: int) -> Progress:

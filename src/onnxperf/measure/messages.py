@@ -220,6 +220,8 @@ class TimedBlock(Reply, frozen=True):
     """Time with all pauses, where there were some."""
     free_pieces: int | None = None
     """Pieces in which no thread waited for a processor, where that was requested and the kernel tells."""
+    calls: int | None = None
+    """How many calls it had, where it ended early."""
 
 
 class TimeBlock(Request[TimedBlock], frozen=True):
@@ -237,12 +239,16 @@ class TimeBlock(Request[TimedBlock], frozen=True):
     """From the start of a call to that of the next, with a pause in between; 0 means without pauses."""
     waits: bool = False
     """Also ask the kernel after every piece, or call, how long threads waited for a processor."""
+    longest_ns: int = 0
+    """A block that takes longer ends after the piece, or call, that it is in; 0 means never."""
 
 
 class TimedEach(Reply, frozen=True):
     """Single calls are done."""
 
     call_ns: list[int]
+    waited_ns: list[int] = []
+    """How long threads together waited for a processor in each, where that was requested and the kernel tells."""
 
 
 class TimeEach(Request[TimedEach], frozen=True):
@@ -253,6 +259,8 @@ class TimeEach(Request[TimedEach], frozen=True):
     calls: int
     warm_ns: int | None
     """Duration of the untimed calls before; None means that there are no others, as in a trace."""
+    waits: bool = False
+    """Also ask the kernel after every call how long threads waited for a processor."""
 
 
 class TimedSplit(Reply, frozen=True):
@@ -277,6 +285,8 @@ class MovedBytes(Reply, frozen=True):
 
     gb_per_s: list[float]
     """Billions of bytes a second that were read and written, for each of the sizes."""
+    free: list[bool]
+    """Whether there was a round of this size in which no thread waited for a processor."""
 
 
 class MoveBytes(Request[MovedBytes], frozen=True):
@@ -288,6 +298,8 @@ class MoveBytes(Request[MovedBytes], frozen=True):
     """Bytes of all arrays of all threads together."""
     duration_ns: int
     """For each size."""
+    patience: int = 1
+    """Times as long for a size of which no round was free of other programs."""
 
 
 # ---------------------------------------------------------------- instructions

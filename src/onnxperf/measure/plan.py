@@ -19,6 +19,9 @@ from onnxperf.records.race import FEWEST_ROUNDS, MIN_ROUNDS, MIN_UNITS
 BLOCK_NS = 10_000_000
 WARM_NS = 3_000_000
 """Untimed calls after a thaw: caches are cold and threads asleep."""
+LONGEST_BLOCK_NS = 50 * BLOCK_NS
+"""A block that takes longer than planned ends here: threads that wait for each other were a thousand times slower while
+other programs had a processor, and hundreds of such calls in one block outlasted the race."""
 DEFAULT_TIME_S = 9.0
 _LONGEST_DEFAULT_TIME_S = 60.0
 """Where no time was requested, so much for five launches, or else for 20 rounds."""
@@ -261,6 +264,23 @@ def rounds_between(renewal_ns: float, round_ns: float, noise: float) -> int:
 def units_within(time_ns: float, renewal_ns: float, round_ns: float, rounds_each: int) -> int:
     """Units that fit into a time, each with its renewal."""
     return max(int(time_ns / (renewal_ns + rounds_each * round_ns)), 0)
+
+
+def hastened(plan: Plan, units: int, rounds: int, spent_ns: float, time_ns: float) -> Plan:
+    """The plan with shorter units, where the first of its pilot took so long that the others would come too late.
+
+    On a busy machine rounds take several times as long as planned. Fewer units than those of the pilot would show
+    nothing small, however many rounds they have.
+    """
+    missing = PILOT_UNITS - units
+    each_ns = (time_ns - spent_ns) / missing - plan.renewal_ns
+    round_ns = (spent_ns - (units - 1) * plan.renewal_ns) / rounds
+    rounds_each = max(_SHORTEST_UNIT, min(plan.rounds_per_unit, int(each_ns / max(round_ns, 1.0))))
+    if rounds_each == plan.rounds_per_unit:
+        return plan
+    return replace(
+        plan, rounds=rounds + missing * rounds_each, rounds_per_unit=rounds_each, looks=looks_at(PILOT_UNITS)
+    )
 
 
 def revised(plan: Plan, left_ns: float, renewal_ns: float, round_ns: float, noise: float | None) -> Plan:

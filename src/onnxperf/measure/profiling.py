@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from onnxperf.measure.messages import EndRecording, Load, Prepare, TimeEach, WarmUp, WorkerSpec
+from onnxperf.measure.messages import EndRecording, Load, Prepare, TimedEach, TimeEach, WarmUp, WorkerSpec
 from onnxperf.measure.plan import WARM_NS, processors_of
 from onnxperf.measure.process import Worker, move_to
 from onnxperf.records.base import Scalar
@@ -41,6 +41,8 @@ class Turns(Struct, frozen=True, kw_only=True):
     """The very first call, the first iteration of the trace."""
     call_ns: tuple[int, ...]
     """The calls after it."""
+    waited_ns: tuple[int, ...] = ()
+    """How long threads together waited for a processor in each, if one was recorded and the kernel tells."""
     trace: Path | None
     """File of the trace, if one was recorded."""
     conditions: dict[str, Scalar]
@@ -85,7 +87,7 @@ def take_turns(
             worker.freeze()
         calls = _repeat(repeat, min(guess_ns), most, launches) - 1
         counts = shares(calls, min(max(2, ROUNDS // launches), calls))
-        times, interrupted = _rounds(specs, workers, counts, cpus, progress)
+        timed, interrupted = _rounds(specs, workers, counts, cpus, progress)
         turns = []
         for index, (spec, worker) in enumerate(zip(specs, workers, strict=True)):
             worker.thaw()
@@ -94,7 +96,8 @@ def take_turns(
                 Turns(
                     load_ns=loaded[index].load_ns,
                     first_call_ns=first_ns[index],
-                    call_ns=tuple(times[index]),
+                    call_ns=tuple(ns for each in timed[index] for ns in each.call_ns),
+                    waited_ns=tuple(ns for each in timed[index] for ns in each.waited_ns),
                     trace=Path(worker.ask(EndRecording()).path) if recorded else None,
                     conditions=loaded[index].conditions,
                 )
@@ -153,9 +156,9 @@ def _rounds(
     counts: Sequence[int],
     cpus: Sequence[int],
     progress: Progress,
-) -> tuple[list[list[int]], bool]:
+) -> tuple[list[list[TimedEach]], bool]:
     """The calls after the first; every second round has the opposite order."""
-    times: list[list[int]] = [[] for _ in workers]
+    timed: list[list[TimedEach]] = [[] for _ in workers]
     threads = max(spec.threads for spec in specs)
     try:
         for number, calls in enumerate(counts):
@@ -164,12 +167,13 @@ def _rounds(
                 worker = workers[index]
                 worker.thaw()
                 move_to(worker, processors_of(number, cpus, threads))
-                warm_ns = WARM_NS if specs[index].recording is None else None  # a trace has no other calls
-                times[index] += worker.ask(TimeEach(0, calls, warm_ns)).call_ns
+                recorded = specs[index].recording is not None
+                warm_ns = None if recorded else WARM_NS  # a trace has no other calls
+                timed[index].append(worker.ask(TimeEach(0, calls, warm_ns, waits=recorded)))
                 worker.freeze()
     except KeyboardInterrupt:
-        return times, True
-    return times, False
+        return timed, True
+    return timed, False
 
 
 def shares(total: int, parts: int) -> list[int]:

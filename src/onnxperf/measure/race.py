@@ -140,8 +140,8 @@ class _Course:
                 if group.alive() and spent_ns <= limit_ns:
                     self._run_round(group)
                     spent_ns = self._tools.clock() - begin
-            if unit == planning.PILOT_UNITS and plan.units_per_launch == 1 and not plan.is_fixed:
-                plan = self._revised(plan, spent_ns, renewals_ns)
+            if plan.units_per_launch == 1 and not plan.is_fixed and unit <= planning.PILOT_UNITS:
+                plan = self._revised(plan, unit, spent_ns, renewals_ns)
                 self._planned = plan.rounds
             is_last = self.done >= plan.rounds or spent_ns > limit_ns or not group.alive()
             if (is_last or unit in plan.looks) and self._is_over(plan, unit, is_last):
@@ -167,9 +167,11 @@ class _Course:
         if self.done % planning.PARTS_EVERY == 1:  # so that the shortest race has them too
             _time_parts(group, cpus)
 
-    def _revised(self, plan: planning.Plan, spent_ns: int, renewals_ns: int) -> planning.Plan:
+    def _revised(self, plan: planning.Plan, unit: int, spent_ns: int, renewals_ns: int) -> planning.Plan:
         """The plan with what the pilot has shown: what renewals and rounds really take, and where the noise sits."""
         time_s = max(self._options.time or planning.DEFAULT_TIME_S, plan.seconds_for(plan.rounds))
+        if unit < planning.PILOT_UNITS:
+            return planning.hastened(plan, unit, self.done, spent_ns, 1e9 * time_s)
         return planning.revised(
             plan,
             left_ns=1e9 * time_s - spent_ns,
@@ -193,6 +195,7 @@ def _plan(group: WorkerGroup, start_ns: int, options: RaceOptions) -> planning.P
     counts = zip(plan.calls, plan.single_calls, plan.split_calls, strict=True)
     for run, (calls, single_calls, split_calls) in zip(runs, counts, strict=True):
         run.calls, run.single_calls, run.split_calls, run.pieces = calls, single_calls, split_calls, plan.pieces
+        run.longest_ns = 0 if options.calls else planning.LONGEST_BLOCK_NS
         if options.every is not None:
             run.every_ns = planning.pace_ns(options)
             run.conditions["every_s"] = options.every
@@ -200,16 +203,16 @@ def _plan(group: WorkerGroup, start_ns: int, options: RaceOptions) -> planning.P
 
 
 def _time_block(run: SubjectRun, number: int, position: int, worker: Worker) -> None:
-    is_each = run.single_calls == 0
+    is_each, waits = run.single_calls == 0, run.spec.threads > 1
     timed = worker.ask(
-        TimeBlock(run.slot, run.calls, planning.WARM_NS, is_each, run.pieces, run.every_ns, run.spec.threads > 1)
+        TimeBlock(run.slot, run.calls, planning.WARM_NS, is_each, run.pieces, run.every_ns, waits, run.longest_ns)
     )
     block = Block(
         round=number,
         position=position,
         launch=run.launch,
         set_up=run.set_up,
-        calls=run.calls,
+        calls=run.calls if timed.calls is None else timed.calls,
         start_ns=timed.start_ns,
         duration_ns=timed.duration_ns,
         quickest_ns=timed.quickest_ns,
@@ -220,7 +223,8 @@ def _time_block(run: SubjectRun, number: int, position: int, worker: Worker) -> 
     run.blocks.append(block)
     run.add_calls(timed.call_ns)
     if run.single_calls:  # reading the clock would be felt inside the block
-        run.add_calls(worker.ask(TimeEach(run.slot, run.single_calls, 0)).call_ns)
+        single_calls = run.single_calls if timed.calls is None else 1  # so slow a moment counts, but not for long
+        run.add_calls(worker.ask(TimeEach(run.slot, single_calls, 0)).call_ns)
 
 
 def _time_parts(group: WorkerGroup, cpus: _Processors) -> None:

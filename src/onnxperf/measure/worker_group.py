@@ -44,6 +44,8 @@ class SubjectRun:
     """Of each block."""
     every_ns: int = 0
     """From the start of a call to that of the next; 0 means without pauses."""
+    longest_ns: int = 0
+    """After which a block ends early; 0 where its calls were requested."""
     call_ns: float = 0.0
     loads: Counter[object] = field(default_factory=Counter)
     """How often each of its processes has loaded it."""

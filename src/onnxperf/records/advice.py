@@ -98,6 +98,19 @@ class Tried(Struct, frozen=True, kw_only=True):
     but slower; none: no gain; undecided: too noisy to tell; untried: it was not measured, or its outputs differ."""
 
 
+class OperatorShare(Struct, frozen=True, kw_only=True):
+    """The time of all nodes of one operator type in the profile."""
+
+    op_name: str
+    """Operator type."""
+    nodes: Count
+    """Nodes of this type."""
+    time_us: Amount
+    """Time in the usual inference; those of all operators add up to the time in nodes."""
+    share: Amount
+    """Part of the time in nodes, from 0 to 1."""
+
+
 class Advice(Experiment, frozen=True, kw_only=True):
     """What `onnxperf advise` found."""
 
@@ -115,6 +128,14 @@ class Advice(Experiment, frozen=True, kw_only=True):
     """Every remedy that was tried, those that did not help included."""
     races: tuple[Case, ...] = ()
     """The races behind them: of all trials, of those that may help, and of gains that were measured again."""
+    operators: tuple[OperatorShare, ...] = ()
+    """Where the time goes: all operators of the profile, the most costly first."""
+    where: str = ""
+    """The same in a sentence."""
+    overhead: Amount | None = None
+    """Profiled time of a call / unprofiled time, in this profile."""
+    next_command: str = ""
+    """What to run next, ready to paste; empty where a remedy helped."""
     output: str = ""
     """File that the rewritten model with the largest gain was written to."""
     interrupted: bool = False

@@ -10,6 +10,8 @@ from onnxperf.records.numbers import Amount, Count, Delta
 
 BUSY_SHARE = 0.05
 """Part of the processors above which the work of others disturbs a race."""
+FREE_SHARE = 0.02
+"""Of a time: when threads together waited less than that for a processor, no other program took one."""
 FORMAT_VERSION = 1
 
 Status = Literal["pending", "running", "ok", "differs", "failed", "timeout", "oom", "crashed", "skipped"]
@@ -53,6 +55,11 @@ class Machine(Struct, frozen=True, kw_only=True):
     """Part of the processors that other processes used meanwhile, from 0 to 1; null where it was not measured."""
     frozen: bool = True
     """Idle workers were stopped while another one was measured (not possible on Windows)."""
+
+
+def is_busy(others_share: float | None) -> bool:
+    """Whether other processes used so much of the processors that it disturbs; not where that is not known."""
+    return others_share is not None and others_share > BUSY_SHARE
 
 
 class Document(Struct, frozen=True, kw_only=True):

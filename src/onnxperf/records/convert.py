@@ -14,7 +14,7 @@ class Conversion(Document, frozen=True, kw_only=True):
     model: str
     """Label of the model."""
     framework: str
-    """What it was converted from: torch, tensorflow or sklearn; older files have scikit-learn, keras or saved_model."""
+    """What it was converted from: torch, tensorflow or sklearn."""
     versions: dict[str, str]
     """Versions of the packages that took part."""
     opset: Count

@@ -9,14 +9,12 @@ from msgspec import Struct
 from onnxperf.records.base import Findings
 from onnxperf.records.comparison import Verdict
 from onnxperf.records.numbers import Amount, Count, Delta, Signed
-from onnxperf.records.profile import Profile
+from onnxperf.records.profile import Profile, SourceGroup
 from onnxperf.records.race import Case
 from onnxperf.records.trace import TensorTypes
 
 Side = Literal["=", "-", "+"]
-
-DIFF_VERSION = 4
-"""Version 1 called the sides of a Diff base and opti; before version 4, it had the usual times of older profiles."""
+Doubt = Literal["", "noise", "unproven"]
 
 
 class DiffRow(Struct, frozen=True, kw_only=True):
@@ -28,6 +26,8 @@ class DiffRow(Struct, frozen=True, kw_only=True):
     """Side, provider, operator, types, shapes and number in one word."""
     op_name: str
     """Operator type."""
+    after_op_name: str = ""
+    """Operator type in the second profile, if it is another one: a FusedConv does the work of a Conv."""
     provider: str
     """Execution provider, in onnxruntime's words."""
     inputs: TensorTypes
@@ -88,7 +88,7 @@ class DiffSum(Struct, frozen=True, kw_only=True):
     """On both sides, and nothing shows that the sums differ."""
 
     @property
-    def doubt(self) -> Literal["", "noise", "unproven"]:
+    def doubt(self) -> Doubt:
         """Why nothing is claimed: launches show no difference, or there were too few of them to show any."""
         if not self.noise:
             return ""
@@ -101,34 +101,75 @@ class DiffSum(Struct, frozen=True, kw_only=True):
 
 
 class SourceChange(Struct, frozen=True, kw_only=True):
-    """Original nodes that one of the sides of a diff executes together."""
+    """Original nodes that one of the sides of a diff executes together, and whether their time differs."""
 
-    names: tuple[str, ...]
-    """The nodes; of what a side added, the executed ones."""
-    link: str
+    label: str
+    """What they are and what became of them, or how many groups they are."""
+    names: tuple[str, ...] = ()
+    """The original nodes; empty for executed nodes that belong to none."""
+    ops: tuple[str, ...] = ()
+    """Their operator types."""
+    path: tuple[str, ...] = ()
+    """Nodes whose bodies they are in."""
+    others: Count = 0
+    """Of small groups together: how many they are."""
+    before_executed: tuple[str, ...] = ()
+    """What the first side executes for them."""
+    after_executed: tuple[str, ...] = ()
+    """What the second side executes for them."""
+    link: str = ""
     """What they share on a page."""
     before_us: Signed
     """Self time in the usual iteration of the first profile."""
     after_us: Signed
     """Self time in the usual iteration of the second profile."""
+    before_launch_us: tuple[Signed, ...] = ()
+    """Self time in each launch of the first profile."""
+    after_launch_us: tuple[Signed, ...] = ()
+    """Self time in each launch of the second profile."""
+    speedup: Amount | None = None
+    """First time / second time; null where one side executes nothing for them, or has too few launches."""
+    speedup_low: Amount | None = None
+    """Lower end of its interval."""
+    speedup_high: Amount | None = None
+    """Upper end of its interval."""
+    verdict: Verdict | None = None
+    """Whether the times differ; null where nothing was compared."""
 
     @property
     def change_us(self) -> float:
         """Below 0 where time was won."""
         return self.after_us - self.before_us
 
+    @property
+    def both_us(self) -> float:
+        """Time on both sides."""
+        return self.before_us + self.after_us
+
+    @property
+    def on_both(self) -> bool:
+        """Whether both sides execute something for them."""
+        return bool(self.others) or bool(self.before_executed and self.after_executed)
+
+    @property
+    def doubt(self) -> Doubt:
+        """Why nothing is claimed about a group that both sides execute."""
+        if not self.on_both or self.verdict in ("faster", "slower"):
+            return ""
+        return "unproven" if self.verdict is None else "noise"
+
 
 class Diff(Findings, frozen=True, kw_only=True):
     """What `onnxperf diff` found."""
 
-    version: Count = DIFF_VERSION
-    """Version of this format."""
     before: Profile
     """The first side."""
     after: Profile
     """The second side."""
     rows: tuple[DiffRow, ...]
     """Their nodes, aligned; in the order of execution."""
+    groups: tuple[SourceGroup, ...] = ()
+    """Which nodes of the first model became which of the second, if they are two of which most nodes correspond."""
     race: Case | None = None
     """Both sides raced without the profiler, where both can be run: the verdict comes from here."""
     command: str = ""

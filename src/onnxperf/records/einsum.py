@@ -60,13 +60,14 @@ class EinsumPlan(Experiment, frozen=True, kw_only=True):
     executed: Count = 0
     """Those that are still distinct after onnxruntime's optimiser."""
     orders: tuple[OrderTime, ...] = ()
-    """One row per letter order, the equation's own first."""
+    """One row per letter order, each once, the equation's own first."""
     race: Case | None = None
     """The final race: finalists, onnxruntime's Einsum, numpy and others; the first subject is the baseline."""
     winner: str | None = None
     """Name of the winner in that race; null where its verdicts are undecided."""
     limit: str | None = None
-    """Name of the subject in that race which multiplies matrices of the same size without moving anything."""
+    """Name of the subject in that race which multiplies matrices of the same size without moving anything; null if
+    there is none, or anything in the race takes less time."""
     interrupted: bool = False
     """The user stopped it: this is what was found until then."""
 

@@ -39,7 +39,7 @@ class GateLimit(Struct, frozen=True, kw_only=True):
     new: Finite | None = None
     """The same of the new model; of an error, largest difference / largest value of an output."""
     baseline_values: tuple[Count, ...] = ()
-    """Of memory, bytes that each process of the baseline needed; `baseline` is their median. Older records: empty."""
+    """Of memory, bytes that each process of the baseline needed; `baseline` is their median."""
     new_values: tuple[Count, ...] = ()
     """The same of the new model: a gate with this record as its baseline compares with all of them."""
     outcome: GateOutcome = "undecided"

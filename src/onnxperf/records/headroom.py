@@ -11,8 +11,9 @@ from onnxperf.records.graph import Path
 from onnxperf.records.numbers import Amount, Count
 from onnxperf.records.trace import TensorType
 
-Bound = Literal["compute", "memory", "nothing", "unknown"]
-"""What limits a node: arithmetic, moving its bytes; nothing, as a view has no work; or its limit is not known."""
+Bound = Literal["compute", "memory", "nothing", "unknown", "disturbed"]
+"""What limits a node: arithmetic, moving its bytes; nothing, as a view has no work; its limit is not known; or its time
+is not that of the node alone, so that it is not judged."""
 
 CPU_PROVIDER = "CPUExecutionProvider"
 """Where nodes run for which the peaks of this machine hold."""
@@ -42,6 +43,9 @@ class Peaks(Struct, frozen=True, kw_only=True):
     """The same of 8-bit integers; null where it was not measured."""
     bandwidths: tuple[Bandwidth, ...]
     """From the smallest arrays, which caches hold, to those that only memory holds."""
+    disturbed: bool = False
+    """Other programs used the processors meanwhile, and some figure has no call without waiting for one: it may be too
+    low. Such peaks are measured again by the next profile."""
     onnxruntime: str = ""
     """Version of onnxruntime that multiplied."""
     date: str = ""
@@ -100,7 +104,7 @@ class Limit(Struct, frozen=True, kw_only=True):
     """What arithmetic, or moving the bytes, takes at the peaks; of several nodes, the sum."""
     best_us: Amount
     """The same, of each node at most its own time: a node that was faster than its limit is at the limit. The own time
-    where the limit is not known: such a node could win nothing that is known."""
+    where the limit is not known, or the time disturbed: such a node could win nothing that is known."""
     flop: Amount
     """Operations (an addition and a multiplication are two), as far as they are counted."""
     moved_bytes: Amount
@@ -109,6 +113,11 @@ class Limit(Struct, frozen=True, kw_only=True):
     """Whether all arithmetic is counted; where it is not, the limit has only what moving the bytes takes."""
     bound: Bound = "memory"
     """What limits it; of several nodes, what limits the larger part of their best time."""
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether its time can be compared with a limit."""
+        return self.bound not in ("unknown", "disturbed")
 
     @property
     def could_win_us(self) -> float:
@@ -122,17 +131,18 @@ class Limit(Struct, frozen=True, kw_only=True):
 
     @property
     def gflop_per_s(self) -> float | None:
-        """Billions of operations a second; never above the peak, since a node is never faster than its limit."""
+        """Billions of operations a second, where the time is not disturbed; never above the peak, since a node is never
+        faster than its limit."""
         return self._rate(self.flop) if self.counted else None
 
     @property
     def gb_per_s(self) -> float | None:
-        """Billions of bytes a second; never above the peak."""
+        """Billions of bytes a second, where the time is not disturbed; never above the peak."""
         return self._rate(self.moved_bytes)
 
     def _rate(self, work: float) -> float | None:
         time_us = max(self.time_us, self.limit_us)
-        return work / time_us / 1e3 if time_us > 0 else None
+        return work / time_us / 1e3 if time_us > 0 and self.bound != "disturbed" else None
 
 
 class Headroom(Struct, frozen=True, kw_only=True):

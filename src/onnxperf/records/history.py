@@ -57,9 +57,9 @@ class HistoryPoint(Struct, frozen=True, gc=False):
     fingerprint: str = ""
     """What identifies the file of the model; empty if not known."""
     time_ns: Amount | None = None
-    """Undisturbed time of a call; null in older runs, or if it was not measured."""
+    """Undisturbed time of a call; null if it was not measured."""
     yardstick_ns: Amount | None = None
-    """Undisturbed time of the yardstick next to it; null in older runs, or if it was not measured."""
+    """Undisturbed time of the yardstick next to it; null if it was not measured."""
 
 
 Timed = list[tuple[HistoryPoint, float]]
@@ -133,7 +133,7 @@ class ChangePoint(Struct, frozen=True, kw_only=True):
     ratio: Amount
     """After / before: above 1 is slower."""
     ratio_low: Amount | None = None
-    """Lower end of its 95 % interval, which knows that the times resemble their neighbors; null in older records."""
+    """Lower end of its 95 % interval, which knows that the times resemble their neighbors."""
     ratio_high: Amount | None = None
     """Upper end of that interval."""
     p_value: Amount
@@ -183,7 +183,7 @@ class HistorySeries(Struct, frozen=True, kw_only=True):
     """In their order: by time, or by version and time, with what is averaged together; those that failed are among
     them."""
     averages: Count = 0
-    """Averages of times over the runs of one day, commit, version and file of the model; 0 in older records."""
+    """Averages of times over the runs of one day, commit, version and file of the model."""
     changes: tuple[ChangePoint, ...] = ()
     """Where these averages change."""
     yardstick_changes: tuple[ChangePoint, ...] = ()

@@ -22,8 +22,6 @@ PROFILED_LAUNCHES = 3
 """Processes of a profile: where its memory lies moves each node of a process."""
 COMPARED_LAUNCHES = 5
 """Processes of each side that it takes to compare nodes."""
-PROFILE_VERSION = 3
-"""Before version 3, each row had a faster part of the iterations of its own, so that rows did not add up."""
 LARGE_OVERHEAD, DOMINATING_OVERHEAD = 1.5, 3.0
 """Profiled / unprofiled time of a call from which on this leads the answer, and from which on the time in nodes is
 mostly the profiler's."""
@@ -247,8 +245,6 @@ class Timeline(Struct, frozen=True, kw_only=True):
 class Profile(Experiment, frozen=True, kw_only=True):
     """What `onnxperf profile` found."""
 
-    version: Count = PROFILE_VERSION
-    """Version of this format."""
     model: str
     """Label of the model or of the trace."""
     fingerprint: str = ""
@@ -271,6 +267,9 @@ class Profile(Experiment, frozen=True, kw_only=True):
     alike: tuple[Count, ...] = ()
     """For each inference a number that those share which executed the same nodes with the same shapes; empty where all
     did."""
+    waited_us: tuple[Delta | None, ...] = ()
+    """How long threads together waited for a processor in each inference; null for the first, empty where the kernel
+    does not tell."""
     executor_us: tuple[Delta, ...] = ()
     """The part of each inference inside the executor."""
     nodes_us: Signed = 0.0

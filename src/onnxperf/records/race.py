@@ -26,10 +26,6 @@ SMALL_CLAIM = 0.05
 YARDSTICK = "zoo:yardstick"
 """The fixed model that runs are compared by; one that computes something else would need another name."""
 
-BENCH_VERSION = 3
-"""Since 2, times are as measured: `median_ns` and its neighbours of single calls, `mean_ns` of blocks; since 3,
-`time_ns` is the time that stands next to a speedup."""
-
 P90_CALLS = 64
 P99_CALLS = 662
 """Single calls that a percentile needs at least (the arithmetic of MLPerf's LoadGen)."""
@@ -104,7 +100,7 @@ class Block(Struct, frozen=True, kw_only=True):
     """Time of a call in the quickest of the block's pieces, of which all blocks of a race have the same number."""
     cpu_ns: Count | None = None
     """CPU time (user and system) of all threads of the process from the first call to the end of the last pause; that
-    of its children is not counted. None in older records, which do not have it."""
+    of its children is not counted."""
     span_ns: Count | None = None
     """Time from the start of the first call to the end of the last pause; None where calls had no pauses."""
     free_pieces: Count | None = None
@@ -209,7 +205,7 @@ class Subject(Measurement, frozen=True, kw_only=True):
     """Slowest single call."""
     cpu_ns: Amount | None = None
     """CPU time (user and system) of a call over all blocks: of all threads of the process, not of its children. Pauses
-    between calls count, as threads may spin in them; None in older records, which do not have it."""
+    between calls count, as threads may spin in them."""
     items_per_s: Amount | None = None
     """Items per second by the undisturbed time: size of the batch dimension / time; calls per second without one."""
     speedup: Amount | None = None
@@ -246,9 +242,9 @@ class Case(AnyCase, frozen=True, kw_only=True):
     """What was raced."""
     yardstick: Measurement | None = None
     """A fixed model that was measured before and after the race, in processes of its own: by its time, runs that share
-    no subject are compared. Null where it was not measured, as in older records."""
+    no subject are compared. Null if it was not measured."""
     yardstick_ns: Amount | None = None
-    """Undisturbed time of a call of the yardstick; null if it is not known, as in older records."""
+    """Undisturbed time of a call of the yardstick; null if it was not measured."""
     node: str = ""
     """Name of the node of a cluster that it ran on; empty where it ran on the machine of the command."""
 
@@ -256,8 +252,6 @@ class Case(AnyCase, frozen=True, kw_only=True):
 class Bench(Document, frozen=True, kw_only=True):
     """What `onnxperf bench` or `onnxperf sweep` found."""
 
-    version: Count = BENCH_VERSION
-    """Version of this format."""
     machine: Machine
     """Where it was measured."""
     command: str

@@ -40,7 +40,7 @@ class KeptRun(Struct, frozen=True, kw_only=True):
     cases_done: Count = 0
     """Cases that are neither pending nor running."""
     topic: str = ""
-    """What was measured: labels of models, an equation or a function; empty for runs that older versions kept."""
+    """What was measured: labels of models, an equation or a function."""
     answer: str = ""
     """The result in one plain sentence."""
     options: dict[str, Any] = {}

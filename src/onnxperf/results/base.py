@@ -158,8 +158,15 @@ class Result(ABC, Generic[R]):
         return self.formats()[suffix].make(self, table)
 
     def save(self, path: str | Path, table: str | None = None) -> None:
-        """Write a file in the format that its ending names; `table` chooses one where there are several."""
-        write(Path(path), self.encode(suffix_of(path, self.formats()), table))
+        """Write a file in the format of its extension; `table`, or a name such as all.flat.csv, chooses the table."""
+        suffix = suffix_of(path, self.formats())
+        write(Path(path), self.encode(suffix, table or self.table_in(path, suffix)))
+
+    @classmethod
+    def table_in(cls, path: str | Path, suffix: str) -> str | None:
+        """The table that the name of a file chooses, as all.flat.csv does: page and tables come from one run then."""
+        name = Path(path).name[: -len(suffix)].rpartition(".")[2]
+        return name if name in cls.tables and name != Path(path).name[: -len(suffix)] else None
 
     def __repr__(self) -> str:
         """The page as the command line prints it, without colours."""

@@ -29,7 +29,9 @@ class ConvertResult(Result[Conversion]):
     """What `onnxperf.convert` returns; true when the model agrees with its source, or was not checked."""
 
     tables = {"outputs": lambda self: _outputs(self.record)}
-    own_formats = {".onnx": Format("the converted model", lambda result, _table: result.proto.SerializeToString())}
+    own_formats = {
+        ".onnx": Format("the converted model", lambda result, _table: result.proto.SerializeToString(), binary=True)
+    }
 
     def __init__(self, record: Conversion, proto: ModelProto | None = None) -> None:
         super().__init__(record)

@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from onnxperf.analyze.trace.diff_sources import by_source
-from onnxperf.analyze.trace.diff_sums import by_call, by_row
+from onnxperf.analyze.trace.diff_sources import by_source, knows_sources, shown_sources
+from onnxperf.analyze.trace.diff_sums import by_call, by_row, row_changed_most
+from onnxperf.errors import BadOption
 from onnxperf.records.diff import Diff
 from onnxperf.render.kit.chart import MAX_BARS
 from onnxperf.render.kit.page import Page
@@ -15,7 +16,7 @@ from onnxperf.render.profile.diff import MIN_SHARE, diff_page
 from onnxperf.render.profile.diff_chart import diff_plot, operators_plot
 from onnxperf.render.web.base import Section, Story, without_tables
 from onnxperf.render.web.sections.diff import diff_sections
-from onnxperf.results.base import Result, with_total
+from onnxperf.results.base import Result, frame_of, with_total
 from onnxperf.results.profile import ProfileResult
 
 if TYPE_CHECKING:
@@ -24,6 +25,23 @@ if TYPE_CHECKING:
 
     from onnxperf.render.kit.chart import AxesArray
 
+_SIDES = {"=": "both", "-": "before", "+": "after"}
+"""What the sign of a row means. Files have the word: a spreadsheet takes a sign for the start of a formula."""
+_SOURCE_COLUMNS = (
+    "label",
+    "sources",
+    "source_ops",
+    "before_executed",
+    "after_executed",
+    "path",
+    "before_us",
+    "after_us",
+    "change_us",
+    "verdict",
+    "speedup",
+    "speedup_low",
+    "speedup_high",
+)
 _COLUMNS = (
     "op_name",
     "outputs",
@@ -40,6 +58,7 @@ _COLUMNS = (
     "speedup_high",
     "before_name",
     "after_name",
+    "after_op_name",
     "path",
     "label",
 )
@@ -52,6 +71,7 @@ class DiffResult(Result[Diff]):
     tables = {
         "merged": lambda self: self.merged(),
         "labels": lambda self: self.by_label().reset_index(),
+        "sources": lambda self: self.by_source(),
         "before_nodes": lambda self: self.before.by_node(),
         "after_nodes": lambda self: self.after.by_node(),
     }
@@ -67,7 +87,9 @@ class DiffResult(Result[Diff]):
 
     def page(self, min_share: float = MIN_SHARE) -> Page:
         """Both sides, the result of the race, and the nodes side by side."""
-        return diff_page(self.record, by_row(self.record, min_share))
+        changes = shown_sources(by_source(self.record), min_share)
+        named = None if changes else row_changed_most(self.record.rows)
+        return diff_page(self.record, by_row(self.record, min_share, named), changes)
 
     def story_sections(self) -> list[Section]:
         """The race, operators and nodes of both sides, and what their difference consists of."""
@@ -77,18 +99,54 @@ class DiffResult(Result[Diff]):
         """Its tables stand in sections of their own."""
         return without_tables(super().story())
 
+    def table_names(self) -> list[str]:
+        """The tables that this diff has, original nodes first; traces and unrelated models have none of these."""
+        names = [name for name in self.tables if name != "sources"]
+        return ["sources", *names] if knows_sources(self.record) else names
+
     def sheet(self, name: str | None = None) -> DataFrame:
-        """A table as files hold it; it ends with its total."""
-        name = next(iter(self.tables)) if name is None else name
+        """A table as files hold it: with its total, times per iteration, and words instead of signs."""
+        frame = self._with_total(next(iter(self.tables)) if name is None else name)
+        if "side" in frame.columns:
+            frame["side"] = [_SIDES.get(side) for side in frame["side"]]
+        return frame.rename(columns=lambda each: f"{each}_per_iteration" if _is_amount(each) else each)
+
+    def _with_total(self, name: str) -> DataFrame:
         if name in ("before_nodes", "after_nodes"):
-            return (self.before if name == "before_nodes" else self.after).sheet("nodes")
+            frame = (self.before if name == "before_nodes" else self.after).by_node(per_iteration=True)
+            total = {each: math.fsum(frame[each].dropna()) for each in frame.columns if each in _NODE_SUMS}
+            return with_total(frame, {"node_name": "total", **total}) if len(frame) else frame
         frame = self.table(name)
         if frame.empty:
             return frame
         before, after = (math.fsum(frame[side].dropna()) for side in ("before_us", "after_us"))
+        times = {"before_us": before, "after_us": after, "change_us": after - before}
         speedup = before / after if after > 0 else None
-        total = {"before_us": before, "after_us": after, "speedup": speedup}
-        return with_total(frame, {"op_name": "total", "label": "total", **total})
+        return with_total(frame, {"op_name": "total", "label": "total", **times, "speedup": speedup})
+
+    def by_source(self) -> DataFrame:
+        """One row per group of original nodes, the largest change first; time in the usual iteration."""
+        if not knows_sources(self.record):
+            raise BadOption("no original nodes are known: compare one model with itself, or two versions of a model")
+        rows = [
+            (
+                each.label,
+                each.names,
+                each.ops,
+                each.before_executed,
+                each.after_executed,
+                "/".join(each.path),
+                each.before_us,
+                each.after_us,
+                each.change_us,
+                each.verdict,
+                each.speedup,
+                each.speedup_low,
+                each.speedup_high,
+            )
+            for each in by_source(self.record)
+        ]
+        return frame_of(rows, _SOURCE_COLUMNS)
 
     def merged(self, per_iteration: bool = True) -> DataFrame:
         """One row per node of both sides, an outer join; time in the usual iteration, or sums."""
@@ -111,6 +169,7 @@ class DiffResult(Result[Diff]):
                 "speedup_high": row.speedup_high,
                 "before_name": row.before_name,
                 "after_name": row.after_name,
+                "after_op_name": row.after_op_name or (row.op_name if row.side != "-" else ""),
                 "path": "/".join(row.path),
                 "label": row.label,
             }
@@ -140,6 +199,14 @@ class DiffResult(Result[Diff]):
     def plot_operators(self) -> AxesArray:
         """Duration and occurrences per operator, of the first side and below of the second."""
         return operators_plot(self.record)
+
+
+_NODE_SUMS = frozenset({"calls", "self_us", "share", "first_us", "usual_us", "kernel_us"})
+"""Columns of nodes that add up; a time with bodies counts what is inside twice."""
+
+
+def _is_amount(column: str) -> bool:
+    return column.endswith("_us") or column == "calls"
 
 
 def _time(times: Sequence[int], usual: float, per_iteration: bool) -> float:

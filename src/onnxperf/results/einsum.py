@@ -27,7 +27,7 @@ class EinsumResult(Result[EinsumPlan]):
     tables = {"orders": lambda self: self.timings, "race": lambda self: _race(self.record)}
     charts = {"orders": orders_plot, "race": race_plot}
     sections = (einsum_sections,)
-    own_formats = {".onnx": Format("the chosen graph", lambda result, _table: result.model)}
+    own_formats = {".onnx": Format("the chosen graph", lambda result, _table: result.model, binary=True)}
 
     def __init__(
         self, record: EinsumPlan, model: bytes = b"", unoptimized: bytes = b"", decomposed: bytes = b""
@@ -111,7 +111,7 @@ def _seconds(ns: float | None) -> float:
 
 
 def _race(record: EinsumPlan) -> DataFrame:
-    """One row per subject of the final race, its median in seconds, and how many times the limit that is."""
+    """One row per subject of the final race, its time in seconds, and how many times the limit that is."""
     rows = [
         (
             subject.name,
@@ -125,6 +125,6 @@ def _race(record: EinsumPlan) -> DataFrame:
         )
         for subject in (record.race.subjects if record.race is not None else ())
     ]
-    columns = ["name", "status", "median", "speedup", "speedup_low", "speedup_high", "verdict", "limit_ratio"]
-    numbers = dict.fromkeys(("median", "speedup", "speedup_low", "speedup_high", "limit_ratio"), "float64")
+    columns = ["name", "status", "time", "speedup", "speedup_low", "speedup_high", "verdict", "limit_ratio"]
+    numbers = dict.fromkeys(("time", "speedup", "speedup_low", "speedup_high", "limit_ratio"), "float64")
     return frame_of(rows, columns).astype(numbers)

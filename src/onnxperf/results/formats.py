@@ -19,6 +19,8 @@ class Format(NamedTuple):
     """What a result needs to have for it."""
     requires: Callable[[], object] | None = None
     """Raises MissingExtra where the library for it is not installed."""
+    binary: bool = False
+    """Whether it is no text, and not for a terminal."""
 
 
 def _markdown(result: Any, table: str | None) -> bytes:
@@ -33,15 +35,20 @@ FORMATS: dict[str, Format] = {
     ),
     ".csv": Format("a table", lambda result, table: frames.csv_bytes(result.sheet(table)), "table"),
     ".parquet": Format(
-        "a table", lambda result, table: frames.parquet_bytes(result.sheet(table)), "table", frames.require_pyarrow
+        "a table",
+        lambda result, table: frames.parquet_bytes(result.sheet(table)),
+        "table",
+        frames.require_pyarrow,
+        True,
     ),
     ".xlsx": Format(
         "all tables",
         lambda result, _: frames.workbook_bytes({name: result.sheet(name) for name in result.table_names()}),
         "table",
         frames.require_xlsxwriter,
+        True,
     ),
-    ".png": Format("the chart", lambda result, _: chart.figure_bytes(result.plot(), "png"), "chart"),
+    ".png": Format("the chart", lambda result, _: chart.figure_bytes(result.plot(), "png"), "chart", None, True),
     ".svg": Format("the chart", lambda result, _: chart.figure_bytes(result.plot(), "svg"), "chart"),
 }
 """What a suffix means for every result; `Result.own_formats` adds to it."""

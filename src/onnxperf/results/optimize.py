@@ -26,7 +26,7 @@ class OptimizeResult(Result[Optimization]):
     }
     """One row per group, which nodes became which; and the nodes per operator type."""
     sections = (optimize_sections,)
-    own_formats = {".onnx": Format("the optimised model", lambda result, _table: _model(result.path))}
+    own_formats = {".onnx": Format("the optimised model", lambda result, _table: _model(result.path), binary=True)}
 
     @property
     def path(self) -> str:

@@ -27,7 +27,9 @@ class RewriteResult(Result[Rewrite]):
     tables = {"sites": lambda self: struct_frame(self.record.sites, RewrittenSite)}
     """One row per group of equal Einsum nodes."""
     sections = (rewrite_sections,)
-    own_formats = {".onnx": Format("the rewritten model", lambda result, _table: result.onnx.SerializeToString())}
+    own_formats = {
+        ".onnx": Format("the rewritten model", lambda result, _table: result.onnx.SerializeToString(), binary=True)
+    }
 
     @property
     def path(self) -> str:

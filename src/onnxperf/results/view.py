@@ -65,7 +65,7 @@ def _svg(record: GraphView, interactive: bool = True) -> str:
 
 
 def _format(holds: str, form: Form, requires: Callable[[], object] | None = None) -> Format:
-    return Format(holds, lambda view, _table: view.drawn(form), requires=requires)
+    return Format(holds, lambda view, _table: view.drawn(form), requires=requires, binary=form == "png")
 
 
 class ViewResult(Result[GraphView]):

@@ -14,15 +14,10 @@ from onnxperf.records.race import Block
 
 T = TypeVar("T")
 
-_ALWAYS_KNOWN = ("round", "position", "launch", "set_up", "calls", "start_ns", "duration_ns")
-_SINCE_2 = ("cpu_ns", "span_ns")
-_SINCE_3 = ("quickest_ns",)
+_BITS = ("quickest_ns",)
 """Not whole numbers: their bits stand for them, so that they come back as they were."""
-BLOCK_COLUMNS = {
-    1: _ALWAYS_KNOWN,
-    2: (*_ALWAYS_KNOWN, *_SINCE_2),
-    3: (*_ALWAYS_KNOWN, *_SINCE_2, *_SINCE_3),
-}
+_OPTIONAL = ("cpu_ns", "span_ns", "free_pieces", *_BITS)
+BLOCK_COLUMNS = {1: ("round", "position", "launch", "set_up", "calls", "start_ns", "duration_ns", *_OPTIONAL)}
 """The columns of blocks in each version, in their order."""
 
 _MAGIC = b"OXPB"
@@ -40,7 +35,7 @@ _LARGEST_RATIO = 1100
 def pack_blocks(blocks: Sequence[Block]) -> bytes:
     """Blocks with their pairing."""
     columns = {name: [getattr(block, name) for block in blocks] for name in BLOCK_COLUMNS[_NEWEST]}
-    for name in _SINCE_3:
+    for name in _BITS:
         columns[name] = [None if value is None else _bits(value) for value in columns[name]]
     known = [[_UNKNOWN if value is None else value for value in column] for column in columns.values()]
     return _pack(known, _NEWEST)
@@ -50,9 +45,9 @@ def unpack_blocks(data: bytes) -> tuple[Block, ...]:
     """The blocks that `pack_blocks` was given."""
     version, found = _unpack(data, {version: len(names) for version, names in BLOCK_COLUMNS.items()})
     columns: dict[str, Sequence[Any]] = dict(zip(BLOCK_COLUMNS[version], found, strict=True))
-    for name in columns.keys() & {*_SINCE_2, *_SINCE_3}:
+    for name in columns.keys() & {*_OPTIONAL}:
         columns[name] = [None if value == _UNKNOWN else value for value in columns[name]]
-    for name in columns.keys() & _SINCE_3:
+    for name in columns.keys() & _BITS:
         columns[name] = [None if value is None else _number(value) for value in columns[name]]
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return _checked(rows, tuple[Block, ...])

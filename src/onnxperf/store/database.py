@@ -28,7 +28,6 @@ from onnxperf.store.portable import (
     read_cases,
     read_run,
     whole_run,
-    without_password,
 )
 from onnxperf.store.retry import Patience, retried
 from onnxperf.store.rows import Trouble
@@ -204,7 +203,7 @@ class Store:
                 f"run {run} has format version {record.version}, and this onnxperf reads up to {newest}; "
                 "use a newer one"
             )
-        return without_password(record)  # older versions kept it
+        return record
 
     def cases_of(self, run: str) -> dict[str, Status]:
         """Every case by its key, in the order of the plan; `running` with a dead owner is `pending` again."""

@@ -40,7 +40,7 @@ def to_document(value: object) -> str:
 
 
 def from_document(text: str, kind: type[T]) -> T:
-    """The record that `to_document` was given; one of an older version in today's form."""
+    """The record that `to_document` was given."""
     try:
         return decoded(json.loads(text), kind)
     except (ValueError, TypeError, RecursionError) as error:

@@ -80,14 +80,14 @@ def stored_subjects(
     if fingerprint is not None:
         alike = select(schema.subjects.c.model).where(schema.subjects.c.fingerprint == fingerprint).distinct()
         known.update(filter(None, connection.execute(alike).scalars()))
-    older = cache(lambda: _older_origins(connection, known))
+    of_runs = cache(lambda: _origins_of_runs(connection, known))
     found: dict[tuple[Any, ...], _Kept] = {}
     for row, (started, run, commit, dirty) in _rows(connection, known, since):
         name, model, runtime, call, text, number, median, mean, status, file, *times, _ = row
-        key = (name, model, runtime, call, older()[number][0] if text is None else text)
+        key = (name, model, runtime, call, of_runs()[number][0] if text is None else text)
         kept = found.get(key)
         if kept is None:
-            origin = older()[number][1] if text is None else from_document(text, TimeOrigin)
+            origin = of_runs()[number][1] if text is None else from_document(text, TimeOrigin)
             kept = found[key] = _Kept(origin, str(origin.conditions.get("onnxruntime", origin.onnxruntime)), [])
         point = HistoryPoint(run, started, median, mean, status, kept.version, commit, dirty, file or "", *times)
         kept.points.append(point)
@@ -146,8 +146,8 @@ def _runs(connection: Connection, since: str, numbers: Collection[int] | None = 
     }
 
 
-def _older_origins(connection: Connection, models: Collection[str]) -> dict[int, tuple[str, TimeOrigin]]:
-    """Those of subjects that older versions kept, from their records; each with the text that newer ones keep."""
+def _origins_of_runs(connection: Connection, models: Collection[str]) -> dict[int, tuple[str, TimeOrigin]]:
+    """Those of subjects that were measured on the machine of their run, each with the text that others keep."""
     columns = (
         schema.subjects.c.id,
         schema.subjects.c.record.label("subject"),

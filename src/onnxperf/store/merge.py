@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import Connection, Row, Table, bindparam, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, Table, bindparam, func, insert, select, update
 
 from onnxperf.store import schema
 from onnxperf.store.documents import plain
-from onnxperf.store.names import SYLLABLES, derived_uid, is_name, new_name
+from onnxperf.store.names import SYLLABLES, is_name, new_name
 from onnxperf.store.portable import AttemptRow, CaseRow, RunRow, SubjectRow
 from onnxperf.store.rows import write_tags
 
@@ -43,13 +43,8 @@ def merge(connection: Connection, run: RunRow, cases: Iterable[CaseRow] = ()) ->
 
 
 def find_run(connection: Connection, run: RunRow) -> Row[Any] | None:
-    """The run in this store; an older one has no unique name, and is known by what one is derived from."""
-    runs = schema.runs.c
-    older = runs.uid.is_(None) & (runs.name == plain(run.name)) & (runs.started == run.started)
-    for row in connection.execute(select(schema.runs).where(or_(runs.uid == run.uid, older))):
-        if (row.uid or derived_uid(row.name, row.started, row.record)) == run.uid:
-            return row
-    return None
+    """The run in this store, if it is there."""
+    return connection.execute(select(schema.runs).where(schema.runs.c.uid == run.uid)).first()
 
 
 def _insert_run(connection: Connection, run: RunRow) -> tuple[int, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import secrets
 import uuid
@@ -28,8 +27,3 @@ def is_name(text: str) -> bool:
 def new_uid() -> str:
     """A name that no other run and no other attempt in any store has."""
     return uuid.uuid4().hex
-
-
-def derived_uid(name: str, started: str, record: str) -> str:
-    """The unique name of a run that an older version kept without one: the same whenever it is asked for."""
-    return hashlib.sha256("\0".join((name, started, record)).encode()).hexdigest()[:32]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +21,7 @@ from onnxperf.store import rows, schema
 from onnxperf.store.blobs import pack_blocks, pack_times
 from onnxperf.store.documents import kinds, plain, to_document
 from onnxperf.store.histories import origin_text
-from onnxperf.store.names import derived_uid, new_name, new_uid
+from onnxperf.store.names import new_name, new_uid
 from onnxperf.store.owner import this_process
 from onnxperf.store.rows import Trouble
 
@@ -245,34 +244,15 @@ def _keyed(cases: Iterable[Case]) -> dict[str, Case]:
 
 
 def read_run(connection: Connection, row: Row[Any], whole: bool = False) -> RunRow:
-    """The row of a run, which gets a unique name if it has none; `whole` with its tags and the keys of its cases."""
-    fields = {name: getattr(row, name) for name in RunRow.__struct_fields__ if name not in ("tags", "keys", "uid")}
-    run = RunRow(uid=row.uid or derived_uid(row.name, row.started, row.record), **fields)
+    """The row of a run; `whole` with its tags and the keys of its cases."""
+    run = RunRow(**{name: getattr(row, name) for name in RunRow.__struct_fields__ if name not in ("tags", "keys")})
     if not whole:
         return run
     tags = connection.execute(select(schema.tags.c.name, schema.tags.c.value).where(schema.tags.c.run == row.id))
     keys = connection.execute(
         select(schema.cases.c.key).where(schema.cases.c.run == row.id).order_by(schema.cases.c.id)
     )
-    return replace(
-        run,
-        command=masked(run.command),
-        record=_without_password_in(run.record),
-        tags={tag.name: tag.value for tag in tags},
-        keys=tuple(keys.scalars()),
-    )
-
-
-def _without_password_in(record: str) -> str:
-    """The document of a record, which an older version may have kept with the password of a database."""
-    try:
-        document = json.loads(record) if "@" in record or "=" in record else None
-    except (ValueError, RecursionError):
-        return record
-    if not isinstance(document, dict) or "command" not in document:
-        return record
-    shown = masked(str(document["command"]))
-    return record if shown == document["command"] else to_document({**document, "command": shown})
+    return replace(run, tags={tag.name: tag.value for tag in tags}, keys=tuple(keys.scalars()))
 
 
 def read_cases(connection: Connection, run: int) -> Iterator[CaseRow]:

@@ -23,7 +23,7 @@ SUBJECT_NUMBERS = (
 )
 """Fields of a subject that are columns, for queries in SQL."""
 HISTORY_NUMBERS = ("time_ns", "yardstick_ns")
-"""Undisturbed times of a subject and of the yardstick of its case; null in those of older versions."""
+"""Undisturbed times of a subject and of the yardstick of its case."""
 
 versions = Table("onnxperf_schema", metadata, Column("version", Integer, nullable=False))
 
@@ -44,7 +44,7 @@ runs = Table(
     Column("options", Text, nullable=False),
     Column("record_type", Text, nullable=False),
     Column("record", Text, nullable=False),  # of a Bench: all but machine and cases
-    Column("uid", Text),  # the same run in any other store; null in those of older versions
+    Column("uid", Text, nullable=False),  # the same run in any other store
 )
 
 tags = Table(
@@ -101,5 +101,5 @@ subjects = Table(
     Column("record", Text, nullable=False),  # the Subject without its raw times: what counts where a column differs
     Column("blocks", LargeBinary, nullable=False),
     Column("call_times", LargeBinary, nullable=False),
-    Column("origin", Text),  # what a history keeps apart, without reading records; null in those of older versions
+    Column("origin", Text),  # what a history keeps apart, without reading records; null if it is that of the run
 )

@@ -8,7 +8,7 @@ _REGULAR = """
 against all all_combinations allocations allow around atol baseline baseline_env baseline_subject black_op blocks by
 calibrate call calls case cast change check count depth device dtype dynamic env every force goal host input_names
 interval keep_trace kind limit lines match max_error max_memory max_slowdown memory_limit min_effect min_share native
-netron no_store nodes on op opset opt_level output output_names plot port portable profile provider rate releases
+netron no_store nodes on op opset opt_level output output_names port portable profile provider rate releases
 repeat resume retry rewrite roofline rtol runtime save search seed since split store table threads time timeout top
 trace_out undecided values warmup
 """

@@ -129,13 +129,13 @@ def test_a_diff_claims_only_what_its_verdicts_say(
     verdict = rival.verdict if rival is not None else None
     sheet = DiffResult(diff).sheet("merged")
     if len(sheet):
-        assert sheet["before_us"].iloc[-1] == pytest.approx(before.usual_nodes_us)
-        assert sheet["after_us"].iloc[-1] == pytest.approx(after.usual_nodes_us)
+        assert sheet["before_us_per_iteration"].iloc[-1] == pytest.approx(before.usual_nodes_us)
+        assert sheet["after_us_per_iteration"].iloc[-1] == pytest.approx(after.usual_nodes_us)
     for words, verdicts in CLAIMS.items():
         assert words not in answer or verdict in verdicts
     assert ("Undecided" in answer) <= (verdict == "undecided")
     changed = [row for row in diff.rows if row.side == "=" and not row.noise]
-    assert ("changed most" in answer) <= bool(changed)
+    assert ("largest proven change" in answer) <= bool(changed)
     few = min(len(before.launches), len(after.launches)) < 5
     assert not (few and changed)
     if not before.iterations or not after.iterations:

@@ -14,7 +14,6 @@ from benchmarks.simulation import simulate
 from onnxperf.analyze.judges.comparison import (
     baseline_of,
     compare,
-    measured_again,
     rounds_to_units,
     settled,
     verdict_of,
@@ -22,7 +21,7 @@ from onnxperf.analyze.judges.comparison import (
 from onnxperf.analyze.judges.pairing import paired, reading_of
 from onnxperf.analyze.judges.reasons import MIN_LAUNCHES
 from onnxperf.records.comparison import Verdict
-from onnxperf.records.race import MIN_ROUNDS, Case, Subject
+from onnxperf.records.race import MIN_ROUNDS, Subject
 from tests.analyze.examples import blocks_of, subject, with_threads
 
 ENOUGH = 3
@@ -206,26 +205,6 @@ def test_rounds_that_differ_much_are_the_reason_themselves() -> None:
 
 
 # ---------------------------------------------------------------- runs kept before
-
-
-def test_a_run_kept_before_has_its_times_recomputed_and_its_verdicts_kept() -> None:
-    base = replace(subject("a", [10.0] * 4, call_ns=(9, 10, 12)), median_ns=99.0, mean_ns=99.0, max_ns=5.0)
-    rival = replace(
-        subject("b", [20.0] * 4, call_ns=(18, 20, 90)),
-        median_ns=1.0,
-        verdict="slower",
-        speedup=0.5,
-        speedup_low=0.5,
-        speedup_high=0.5,
-    )
-    old = Case(model="m", baseline="a", subjects=(base, rival, subject("c", status="failed")), answer="b is slower.")
-    first, second, failed = measured_again(old).subjects
-    assert (first.min_ns, first.median_ns, first.max_ns, first.mean_ns) == (9, 10, 12, 10)
-    assert (second.median_ns, second.max_ns, second.mean_ns) == (20, 90, 20)
-    assert (second.verdict, second.speedup, second.speedup_low, second.speedup_high) == ("slower", 0.5, 0.5, 0.5)
-    assert (first.time_ns or 0) / (second.time_ns or 1) == pytest.approx(0.5)
-    assert failed == old.subjects[2]
-    assert measured_again(measured_again(old)) == measured_again(old)
 
 
 # ---------------------------------------------------------------- comparisons

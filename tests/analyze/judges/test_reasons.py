@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from onnxperf.analyze.judges.reasons import Evidence, weaker, what_is_missing
+from onnxperf.analyze.judges.reasons import Evidence, beyond, weaker, what_is_missing
 
 NOISY = "this machine is too noisy now for so small a difference; close other programs or set a larger `min_effect`"
 APART = "the rounds differ too much from each other; close other programs and repeat"
@@ -74,3 +74,17 @@ def test_a_small_difference_needs_twenty_rounds_in_five_units(
     evidence: Evidence, unit: str, units: int, carries: bool
 ) -> None:
     assert (evidence.unit, evidence.units, evidence.carries_estimate) == (unit, units, carries)
+
+
+@pytest.mark.parametrize(
+    ("reason", "used_s", "expected"),
+    [
+        ("2 rounds are too few: use `time=20`", 5.0, "2 rounds are too few: use `time=20`"),
+        ("10 rounds are too few: use `time=5`", 5.0, "10 rounds are too few: use `time=10`"),
+        ("10 rounds are too few: use `time=4`", 5.5, "10 rounds are too few: use `time=11`"),
+        ("`time=38` would probably decide", 60.0, "`time=120` would probably decide"),
+        (NOISY, 60.0, NOISY),
+    ],
+)
+def test_no_time_is_proposed_that_a_race_already_had(reason: str, used_s: float, expected: str) -> None:
+    assert beyond(reason, used_s) == expected

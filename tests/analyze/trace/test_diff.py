@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.diff import diff_answer
 from onnxperf.analyze.judges.node_times import compared_rows
 from onnxperf.analyze.trace.diff import align, common_order
-from onnxperf.analyze.trace.diff_sums import by_call, by_row
+from onnxperf.analyze.trace.diff_sums import by_call, by_row, row_changed_most
 from onnxperf.records.comparison import Verdict
 from onnxperf.records.diff import Diff, DiffRow
 from onnxperf.records.profile import NodeTime, Profile, usual
@@ -247,20 +247,21 @@ def race(verdict: Verdict | None, speedup: float | None = 1.43) -> Case:
         (
             "faster",
             1.43,
-            "B is 1.43 times as fast as A (95 % interval 1.4 to 1.46); 1 node was replaced by 1; of the nodes that "
-            "both have, Conv conv1 changed most, from 310 µs to 120 µs per iteration.",
+            "B is 1.43 times as fast as A (95 % interval 1.4 to 1.46); 1 node was removed and 1 added; of the nodes "
+            "that both have, the largest proven change is Conv conv1, from 310 µs to 120 µs per iteration.",
         ),
         (
             "slower",
             0.5,
-            "B is slower: it takes 2 times as long as A (95 % interval 1.89 to 2.13); 1 node was replaced by 1; of the "
-            "nodes that both have, Conv conv1 changed most, from 310 µs to 120 µs per iteration.",
+            "B is slower: it takes 2 times as long as A (95 % interval 1.89 to 2.13); 1 node was removed and 1 added; "
+            "of the nodes that both have, the largest proven change is Conv conv1, from 310 µs to 120 µs per "
+            "iteration.",
         ),
-        ("equivalent", 1.0, "B and A are equally fast: they differ by less than 1 %; 1 node was replaced by 1."),
+        ("equivalent", 1.0, "B and A are equally fast: they differ by less than 1 %; 1 node was removed and 1 added."),
         (
             "undecided",
             1.02,
-            "Undecided: the speedup of B over A lies between 0.990 and 1.050; 1 node was replaced by 1.",
+            "Undecided: the speedup of B over A lies between 0.990 and 1.050; 1 node was removed and 1 added.",
         ),
         (None, None, None),
     ],
@@ -277,7 +278,7 @@ def test_nodes_are_compared_only_where_the_profiles_fit_the_race(after_us: tuple
         made, before=replace(made.before, run_us=(900, 500, 500)), after=replace(made.after, run_us=after_us)
     )
     text = diff_answer(made)
-    assert ("changed most" in text) == compared
+    assert ("largest proven change" in text) == compared
     assert ("took 500 µs and 520 µs, which contradicts the race" in text) == (not compared)
 
 
@@ -293,7 +294,8 @@ def test_an_undecided_race_without_an_interval_names_both_sides() -> None:
 def test_without_a_race_there_is_no_verdict() -> None:
     assert diff_answer(diff(BEFORE, AFTER)) == (
         "With the profiler on, the nodes of A take 352 µs and those of B 142 µs per iteration, no verdict; 1 node was "
-        "replaced by 1; of the nodes that both have, Conv conv1 changed most, from 310 µs to 120 µs per iteration."
+        "removed and 1 added; of the nodes that both have, the largest proven change is Conv conv1, from 310 µs to "
+        "120 µs per iteration."
     )
 
 
@@ -302,7 +304,7 @@ def test_without_a_race_there_is_no_verdict() -> None:
     [
         ("AB", "A", "1 node was removed"),
         ("A", "ABC", "2 nodes were added"),
-        ("ABCD", "XY", "4 nodes were replaced by 2"),
+        ("ABCD", "XY", "4 nodes were removed and 2 added"),
         ("AB", "AB", "the nodes are the same; no node that both have changed by more than the noise."),
         ("", "", "the nodes are the same"),
     ],
@@ -316,7 +318,11 @@ def test_the_sentence_counts_what_was_exchanged(before: str, after: str, words: 
     [
         (1, False, "1 process of each side cannot prove that a node changed: compare the models themselves, with "),
         (4, True, "4 processes of each side cannot prove that a node changed."),
-        (5, False, "of the nodes that both have, Add a changed most, from 10 µs to 90 µs per iteration."),
+        (
+            5,
+            False,
+            "of the nodes that both have, the largest proven change is Add a, from 10 µs to 90 µs per iteration.",
+        ),
     ],
 )
 def test_a_node_is_named_only_where_there_are_enough_launches(launches: int, interrupted: bool, words: str) -> None:
@@ -343,6 +349,19 @@ def test_sides_that_were_not_profiled_are_not_called_the_same(verdict: Verdict |
 # ---------------------------------------------------------------- rows together
 
 
+def test_the_row_that_an_answer_names_is_never_folded() -> None:
+    large = node("Conv", "large", (9000,) * 9)
+    small = [node("Add", f"n{number}", (9, *range(10 + number, 18 + number))) for number in range(4)]
+    slower = [replace(small[0], self_us=tuple(us + 9 for us in small[0].self_us), usual_us=small[0].usual_us + 9)]
+    made = diff([large, *small], [large, *slower, *small[1:]])
+    named = row_changed_most(made.rows)
+    assert named is not None
+    assert "largest proven change is Add n0" in diff_answer(made)
+    shown = by_row(made, 0.01, named)
+    assert [each.rows[0].before_name for each in shown if not each.others] == ["large", "n0"]
+    assert len(shown) == 3
+
+
 def test_small_rows_together_get_the_same_test_as_single_ones() -> None:
     large = node("Conv", "large", (9000,) * 9)
     small = [node("Add", f"n{number}", (9, *range(10 + number, 18 + number))) for number in range(4)]
@@ -352,6 +371,41 @@ def test_small_rows_together_get_the_same_test_as_single_ones() -> None:
         assert (kept.rows[0].before_name, others.name, others.others) == ("large", "4 others", True)
         assert others.noise is noise
         assert by_call(diff([large, *small], [large, *after]), 0.01, 9)[-1].noise is noise
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sides"),
+    [
+        ("Conv", "FusedConv", "="),
+        ("Conv", "NhwcFusedConv", "="),
+        ("MatMul", "FusedMatMul", "="),
+        ("MatMul", "Gemm", "="),
+        ("MaxPool", "NhwcMaxPool", "="),
+        ("MaxPool", "AveragePool", "-+"),
+        ("Conv", "ConvTranspose", "-+"),
+        ("Conv", "QLinearConv", "-+"),
+        ("Relu", "Clip", "-+"),
+    ],
+)
+def test_work_on_the_same_data_is_the_same_node_under_other_names(before: str, after: str, sides: str) -> None:
+    rows = align([node(before, "n", attributes="p")], [node(after, "n", attributes="q")])
+    assert "".join(row.side for row in rows) == sides
+    if sides == "=":
+        assert (rows[0].op_name, rows[0].after_op_name) == (before, after)
+        assert rows[0].label == f"[=CPU]{before}->{after}(f-1x8)->f-1x8[0]"
+
+
+def test_attributes_decide_only_between_nodes_that_could_both_be_meant() -> None:
+    before = [node("Conv", us=(1,), attributes="p"), node("Conv", us=(2,), attributes="q")]
+    after = [node("Conv", us=(2,), attributes="q"), node("Conv", us=(1,), attributes="p and relu")]
+    assert [(row.before_us, row.after_us) for row in align(before, after)] == [((1,), (1,)), ((2,), (2,))]
+
+
+@pytest.mark.parametrize(("one_model", "sides"), [(True, "=-"), (False, "--+")])
+def test_a_layout_that_pads_shapes_is_seen_through_where_one_model_is_executed(one_model: bool, sides: str) -> None:
+    before = [node("Conv", "n3", sources=("n3",)), node("Relu", "n4", sources=("n4",))]
+    after = [node("Conv", "r_nchwc", sources=("n3", "n4"), outputs=SHAPES[1])]
+    assert "".join(row.side for row in align(before, after, one_model)) == sides
 
 
 @pytest.mark.parametrize(

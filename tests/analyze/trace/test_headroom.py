@@ -8,12 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from onnxperf.analyze.graphs.modules import module_times
-from onnxperf.analyze.trace.headroom import memory_time_us, node_limit
+from onnxperf.analyze.trace.headroom import judged_limits, memory_time_us, node_limit
 from onnxperf.analyze.trace.profile import operator_times
 from onnxperf.analyze.trace.work import Work
 from onnxperf.records.profile import NodeTime, Profile
 from onnxperf.records.trace import TensorType
 from tests.headrooms import MB, PEAKS, with_limits
+from tests.render.examples import machine
 
 SQUARE = TensorType("float", (500, 500))
 """1 MB; a product of two has 0.25 GFLOP, which takes 2500 us."""
@@ -117,3 +118,64 @@ def test_a_profile_without_nodes_has_limits_of_nothing() -> None:
     headroom = with_limits(profile()).headroom
     assert headroom is not None
     assert (headroom.whole.time_us, headroom.near_share, headroom.nodes) == (0, 0, ())
+
+
+QUIET, BUSY = 0.01, 0.6
+FREE, WAITING = (None, 0, 0, 0, 0), (None, 900, 900, 900, 900)
+
+
+@pytest.mark.parametrize(
+    ("others_share", "waited", "self_us", "overhead", "is_judged"),
+    [
+        (QUIET, WAITING, (9, 5000, 5000, 5000, 5000), 1.1, True),
+        (None, (), (9, 5000, 5000, 5000, 5000), None, True),
+        (QUIET, FREE, (9, 5000, 5000, 5000, 5000), 3.0, False),
+        (BUSY, FREE, (9, 5000, 5000, 5000, 5000), 1.1, True),
+        (BUSY, WAITING, (9, 5000, 5000, 5000, 5000), 1.1, False),
+        (BUSY, (), (9, 5000, 5000, 5000, 5000), 1.1, False),
+        (BUSY, (None, 0, 900, 900, 900), (9, 5000, 5000, 5000, 5000), 1.1, False),
+        (BUSY, (None, 0, 0, 900, 900), (9, 5000, 5000, 9000, 9000), 1.1, True),
+        (BUSY, (None, 0, 0, 900, 900), (9, 3000, 3000, 9000, 9000), 1.1, False),
+    ],
+    ids=[
+        "threads that wait for each other on a quiet machine",
+        "nothing is known of others",
+        "the profiler takes most of the time",
+        "others left all processors to it",
+        "threads waited in every iteration",
+        "the kernel does not tell",
+        "one free iteration is too few",
+        "as long as in free iterations",
+        "longer than in free iterations",
+    ],
+)
+def test_a_node_is_judged_only_where_its_time_is_its_own(
+    others_share: float | None,
+    waited: tuple[int | None, ...],
+    self_us: tuple[int, ...],
+    overhead: float | None,
+    is_judged: bool,
+) -> None:
+    made = replace(
+        profile(node("a", self_us=self_us)),
+        machine=machine(others_share=others_share),
+        waited_us=waited,
+        run_us=(10_000,) * 5,
+        profiled_ns=overhead,
+        unprofiled_ns=1.0,
+    )
+    limits = with_limits(made).headroom
+    assert limits is not None
+    (found,) = judged_limits(made, limits.nodes)
+    assert found.is_judged == is_judged
+    if is_judged:
+        assert found == limits.nodes[0]
+    else:
+        assert (found.bound, found.could_win_us, found.gflop_per_s) == ("disturbed", 0, None)
+
+
+def test_a_node_without_a_limit_stays_so_however_disturbed_it_is() -> None:
+    made = replace(profile(node("t", "TopK")), machine=machine(others_share=BUSY))
+    limits = with_limits(made).headroom
+    assert limits is not None
+    assert judged_limits(made, limits.nodes) == limits.nodes

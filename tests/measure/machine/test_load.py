@@ -9,6 +9,7 @@ import pytest
 
 from onnxperf.measure.machine import load
 from onnxperf.measure.machine.load import Snapshot, share_of_others, snapshot
+from tests.render.examples import machine
 
 
 class Times(NamedTuple):
@@ -93,3 +94,10 @@ def test_the_times_of_this_machine_never_go_back() -> None:
     assert 0 < first.own_s <= second.own_s
     assert 0 < first.total_s <= second.total_s
     assert 0 <= first.idle_s < first.total_s
+
+
+def test_a_machine_has_what_others_used_of_it_since_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load, "snapshot", lambda: at(120, 60, 10))
+    found = load.machine_since(at(100, 50, 10), machine(load_after=None))
+    assert found.others_share == 0.5
+    assert found.load_before == machine().load_before

@@ -36,7 +36,9 @@ def spec(name: str) -> WorkerSpec:
 
 def test_the_best_product_of_each_kind_and_the_rate_of_each_size_are_the_peaks() -> None:
     machine = FakeMachine(call_ns={"large": 1_000_000, "small": 10_000, "int8": 20_000})
-    machine.answers[MoveBytes] = lambda _worker, request: MovedBytes([9.0] * len(request.sizes))
+    machine.answers[MoveBytes] = lambda _worker, request: MovedBytes(
+        [9.0] * len(request.sizes), [True] * len(request.sizes)
+    )
     products = [
         peaks.Product(spec=spec("large"), operations=5e7, integers=False),
         peaks.Product(spec=spec("small"), operations=8e5, integers=False),
@@ -47,6 +49,7 @@ def test_the_best_product_of_each_kind_and_the_rate_of_each_size_are_the_peaks()
     assert (found.threads, found.gflop_per_s, found.int8_gop_per_s) == (1, 80.0, 150.0)
     assert [each.size_bytes for each in found.bandwidths] == list(sizes)
     assert machine.all_closed
+    assert found.disturbed  # these workers do not tell how long they waited
 
 
 @pytest.mark.parametrize(
@@ -108,6 +111,14 @@ def test_a_disturbed_measurement_does_not_lower_what_was_reached_before(cache: P
     assert best == replace(PEAKS, int8_gop_per_s=300.0, date="2026-02-02")
     assert peaks.recall(1, "1.31.1", CPU) == best
     assert [file.name for file in cache.parent.iterdir()] == ["peaks.json"]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "disturbed"), [(True, True, True), (True, False, False), (False, True, False)]
+)
+def test_peaks_are_disturbed_until_one_measurement_is_not(before: bool, now: bool, disturbed: bool) -> None:
+    peaks.remember(replace(PEAKS, disturbed=before), CPU)
+    assert peaks.remember(replace(PEAKS, disturbed=now), CPU).disturbed == disturbed
 
 
 def bandwidths(*rows: tuple[int, float]) -> tuple[Bandwidth, ...]:

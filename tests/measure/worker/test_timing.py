@@ -114,6 +114,22 @@ def test_a_block_has_a_quickest_piece(clock: FakeClock, time: Any, pieces: int, 
     assert timed.call_ns == ([10, 20, 30, 40, 60, 20] if time is timing.time_each_in_block else [])
 
 
+@pytest.mark.parametrize(
+    ("longest_ns", "calls", "duration_ns", "each"),
+    [(0, None, 180, 6), (180, None, 180, 6), (99, 4, 100, 4), (1, 2, 30, 1)],  # of 10, 20, 30, 40, 60 and 20, in pairs
+)
+def test_a_block_that_takes_too_long_ends_after_its_piece_or_call(
+    clock: FakeClock, longest_ns: int, calls: int | None, duration_ns: int, each: int
+) -> None:
+    timed = timing.time_block(Work(clock, 99, 10, 20, 30, 40, 60, 20), 6, 0, 3, clock, longest_ns=longest_ns)
+    assert (timed.calls, timed.duration_ns, timed.quickest_ns) == (calls, duration_ns, 15.0)
+    work = Work(clock, 99, 10, 20, 30, 40, 60, 20)
+    timed = timing.time_each_in_block(work, 6, 0, 3, clock, waited=lambda: 0, longest_ns=longest_ns)
+    assert len(timed.call_ns) == each
+    assert timed.calls == (each if each < 6 else None)
+    assert timed.free_pieces == min(3, each)
+
+
 @pytest.mark.parametrize("time", [timing.time_block, timing.time_each_in_block])
 def test_the_cpu_time_of_a_block_is_that_of_its_timed_calls(clock: FakeClock, time: Any) -> None:
     spent = FakeClock(77)
@@ -192,7 +208,34 @@ def test_pieces_are_as_equal_as_can_be(calls: int, pieces: int) -> None:
 
 def test_single_calls_have_a_duration_each(clock: FakeClock) -> None:
     work = Work(clock, 99, 1, 2, 3, 4)
-    assert timing.time_each(work, 4, 0, clock) == [1, 2, 3, 4]
+    assert timing.time_each(work, 4, 0, clock).call_ns == [1, 2, 3, 4]
+
+
+def test_single_calls_have_a_wait_each_where_the_kernel_tells(clock: FakeClock) -> None:
+    readings = iter([100, 100, 103, 103, 105])
+    timed = timing.time_each(
+        Work(clock, 99, 10, 20, 30), 3, 0, clock, waited=lambda: next(readings), sleep=lambda _seconds: None
+    )
+    assert timed.call_ns == [10, 20, 30]
+    assert timed.waited_ns == [0, 3, 2]
+
+
+@pytest.mark.parametrize(
+    ("durations", "readings", "waits"),
+    [
+        ([10, 10, 10], [5, 5, 5, 5], [0, 0, 0]),
+        ([10, 10, 10], [0, 4, 4, 6], [4, 0, 2]),
+        ([10, 10, 10], [0, 0, 0, 25], [5, 10, 10]),
+        ([10, 10, 10], [0, 0, 12, 12], [2, 10, 0]),
+        ([10, 10, 10], [0, 90, 90, 90], [10, 0, 0]),
+        ([], [0], []),
+    ],
+    ids=["none", "in two calls", "counted at the end", "counted in the next call", "from before all calls", "no calls"],
+)
+def test_a_wait_belongs_to_the_calls_before_the_one_in_which_it_ended(
+    durations: list[int], readings: list[int], waits: list[int]
+) -> None:
+    assert timing.waits_of_calls(durations, readings) == waits
 
 
 def test_the_parts_of_a_call_have_a_duration_each(clock: FakeClock) -> None:

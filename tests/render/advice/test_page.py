@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from msgspec.structs import replace
 
-from onnxperf.records.advice import Advice, Hazard
+from onnxperf.records.advice import Advice, Hazard, OperatorShare
 from onnxperf.render.kit.console import page_text
 from onnxperf.results.advise import AdviseResult
 from onnxperf.wording.options import as_flags
@@ -74,3 +76,20 @@ def test_the_chart_has_a_bar_per_trial_and_a_line_at_one() -> None:
     assert [label.get_text() for label in axes.get_yticklabels()] == ["threads=1", "no spinning"]
     assert [bar.get_width() for bar in axes.patches] == [1.29, 0.8]
     assert AdviseResult(replace(RECORD, tried=())).plot() is not None
+
+
+@pytest.mark.parametrize(("overhead", "heading"), [(1.1, "  share"), (None, "  share"), (9.0, "profiled share")])
+def test_without_a_gain_the_page_shows_where_the_time_goes_and_adds_up(overhead: float | None, heading: str) -> None:
+    operators = tuple(
+        OperatorShare(op_name=f"Op{number}", nodes=2, time_us=100.0, share=1 / 12) for number in range(12)
+    )
+    record = replace(
+        RECORD, hazards=(), tried=(), operators=operators, overhead=overhead, next_command="onnxperf tune m.onnx"
+    )
+    page = page_text(AdviseResult(record).page())
+    assert heading in page
+    assert "Op9" in page
+    assert "Op10" not in page
+    assert re.search(r"2 others +4 +200 µs +16.7 %", page)
+    assert re.search(r"total +24 +1.20 ms +100 %", page)
+    assert "Where the time goes" not in page_text(AdviseResult(replace(record, next_command="")).page())

@@ -38,7 +38,7 @@ def test_every_order_has_a_bar_and_the_fastest_is_on_top() -> None:
     plan = einsums.plan()
     ax = orders_plot(plan)
     assert title(ax) == f"Time per letter order\nbsnh,btnh->bnts, fastest in the search: {names(ax)[0]}"
-    assert len(names(ax)) == len(widths(ax)) == 121
+    assert len(names(ax)) == len(widths(ax)) == 120
     assert widths(ax) == sorted(widths(ax))
     assert set(names(ax)) == {order.equation for order in plan.orders}
     assert "not timed" not in ax.get_xlabel()
@@ -60,12 +60,12 @@ def test_the_fastest_the_written_and_the_raced_order_say_so() -> None:
     plan = einsums.plan(graph=einsums.GRAPHS[3])
     words = [text.get_text() for text in orders_plot(plan).texts]
     assert words[0].startswith("176 µs · fastest")
-    assert sum("as written" in each for each in words) == 2  # once first, once among all permutations
+    assert sum("as written" in each for each in words) == 1
     assert any(each.endswith("won the final race") for each in words)
 
 
 @pytest.mark.parametrize(
-    ("graph_ns", "place"), [(100e3, 0), (200e3, 8), (9e9, 121)], ids=["fastest", "in between", "slowest"]
+    ("graph_ns", "place"), [(100e3, 0), (200e3, 8), (9e9, 120)], ids=["fastest", "in between", "slowest"]
 )
 @pytest.mark.parametrize(("winner", "words"), [("a name", "won the final race"), (None, "chosen")])
 def test_the_chosen_graph_has_a_bar_where_no_letter_order_leads_to_it(
@@ -74,14 +74,14 @@ def test_the_chosen_graph_has_a_bar_where_no_letter_order_leads_to_it(
     ax = orders_plot(einsums.plan(graph="Einsum ij,jk->ik", graph_ns=graph_ns, winner=winner))
     assert names(ax).index("Einsum ij,jk->ik") == place
     assert widths(ax) == sorted(widths(ax))
-    assert len(names(ax)) == 122
+    assert len(names(ax)) == 121
     assert [i for i, text in enumerate(ax.texts) if text.get_text().endswith(words)] == [place]
     assert title(ax) == f"Time per letter order\nbsnh,btnh->bnts, fastest in the search: {names(ax)[0]}"
 
 
 def test_the_chosen_graph_has_no_second_bar() -> None:
     plan = einsums.plan(graph=einsums.GRAPHS[3], graph_ns=1.0)
-    assert len(names(orders_plot(plan))) == 121
+    assert len(names(orders_plot(plan))) == 120
 
 
 @pytest.mark.parametrize("graph", ["graph 199", "of no order"])
@@ -94,12 +94,12 @@ def test_the_chosen_graph_stays_where_the_slowest_are_left_out(graph: str) -> No
 
 
 def test_orders_without_a_time_are_left_out_with_a_note() -> None:
-    ax = orders_plot(einsums.plan(orders=einsums.orders(untimed=21)))
+    ax = orders_plot(einsums.plan(orders=einsums.orders(untimed=20)))
     assert len(names(ax)) == 100
-    assert "21 of 121 orders were not timed and are left out" in ax.get_xlabel()
+    assert "20 of 120 orders were not timed and are left out" in ax.get_xlabel()
 
 
-@pytest.mark.parametrize("orders", [(), einsums.orders(untimed=121)], ids=["none", "none timed"])
+@pytest.mark.parametrize("orders", [(), einsums.orders(untimed=120)], ids=["none", "none timed"])
 def test_a_plan_that_timed_nothing_says_so(orders: tuple[OrderTime, ...]) -> None:
     assert "nothing was timed" in orders_plot(einsums.plan(orders=orders)).get_xlabel()
 
@@ -108,7 +108,7 @@ def test_too_many_orders_share_the_bar_of_their_graph() -> None:
     ax = orders_plot(einsums.plan(orders=einsums.orders(letters="bsnhtu")))
     assert len(names(ax)) == len(einsums.GRAPHS)
     assert names(ax)[0] == "bsnhtu and 22 more"
-    assert "721 orders" in ax.get_xlabel()
+    assert "720 orders" in ax.get_xlabel()
 
 
 def test_too_many_graphs_lose_the_slowest() -> None:
@@ -119,7 +119,7 @@ def test_too_many_graphs_lose_the_slowest() -> None:
 
 
 @pytest.mark.parametrize(
-    "orders", [einsums.orders(), einsums.orders(untimed=118), einsums.orders(letters="bsnhtu")], ids=["all", "3", "721"]
+    "orders", [einsums.orders(), einsums.orders(untimed=117), einsums.orders(letters="bsnhtu")], ids=["all", "3", "720"]
 )
 def test_no_words_are_cut_or_meet_others(orders: tuple[OrderTime, ...]) -> None:
     ax = orders_plot(einsums.plan(orders=orders))

@@ -9,7 +9,6 @@ import pytest
 from msgspec.structs import replace
 
 from onnxperf.analyze.graphs.view_metrics import links_of, time_metrics
-from onnxperf.analyze.trace.diff_sources import by_source
 from onnxperf.analyze.trace.diff_sums import by_row
 from onnxperf.records.profile import NodeTime, Profile, Timeline, link, module_link, operator_link
 from onnxperf.records.profiles import Profiles
@@ -209,20 +208,6 @@ def test_the_changes_of_operators_add_up_to_the_whole() -> None:
     bars = chart(diff_sections(diff, by_row(diff, 0.0)), "Change per operator")
     *changes, whole = bars.data["series"][0]["values"]
     assert sum(changes) == pytest.approx(whole, abs=1.0)
-
-
-def test_original_nodes_that_one_side_fuses_are_compared_as_a_group() -> None:
-    apart = [made.group("kept", sources=(name,), source_ops=("Conv",), executed=(name,)) for name in ("n3", "n4", "n5")]
-    before = made.profile(sources=tuple(made.source(each, made.times(100)) for each in apart), fingerprint="f")
-    after = made.profile(sources=(made.source(made.group(), made.times(200)),), fingerprint="f")
-    (change,) = by_source(replace(made.diff(), before=before, after=after))
-    assert change.names == ("n3", "n4", "n5")
-    assert (change.before_us, change.after_us) == (300.0, 200.0)
-
-
-def test_original_nodes_of_different_models_are_not_compared() -> None:
-    sides = [made.profile(fingerprint=name) for name in "ab"]
-    assert by_source(replace(made.diff(), before=sides[0], after=sides[1])) == []
 
 
 def test_variants_have_a_bar_each() -> None:

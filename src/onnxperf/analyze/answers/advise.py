@@ -86,9 +86,15 @@ def setting_text(trial: Trial) -> str:
 
 
 def advise_answer(record: Advice) -> str:
-    """What helps, by how much; or that nothing does."""
+    """What helps, by how much; or that nothing does, where the time goes then, and what to run next."""
+    if not record.next_command:
+        return _what_helps(record)
+    return f"{_what_helps(record)} {record.where}\nNext: {record.next_command}"
+
+
+def _what_helps(record: Advice) -> str:
     if not record.hazards:
-        return "No hazard was found, so that nothing was tried."
+        return "No hazard was found, so nothing was tried."
     found = [(hazard, best_of(hazard, record.tried)) for hazard in record.hazards]
     number = count(len(record.hazards), "hazard")
     if not any(tried.speedup is not None for tried in record.tried):

@@ -8,9 +8,12 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.answers.profile import overhead_words
 from onnxperf.analyze.answers.race import answer
+from onnxperf.analyze.trace.diff_sources import by_source, changed_most
+from onnxperf.analyze.trace.diff_sums import row_changed_most
 from onnxperf.records.diff import Diff, DiffRow
 from onnxperf.records.profile import COMPARED_LAUNCHES, Profile, iterations_for
 from onnxperf.records.race import Case
+from onnxperf.wording.nodes import renamed_text
 from onnxperf.wording.numbers import count, microseconds
 
 _MAY_MISS = 1.25
@@ -58,7 +61,7 @@ def _profiled(before: Profile, after: Profile) -> str:
 def _exchange(rows: Sequence[DiffRow]) -> str:
     gone, new = sum(row.side == "-" for row in rows), sum(row.side == "+" for row in rows)
     if gone and new:
-        return f"{_nodes(gone)} replaced by {new}"
+        return f"{_nodes(gone)} removed and {new} added"
     if gone or new:
         return f"{_nodes(gone)} removed" if gone else f"{_nodes(new)} added"
     return "the nodes are the same"
@@ -69,19 +72,30 @@ def _nodes(number: int) -> str:
 
 
 def _largest_change(diff: Diff) -> str:
+    """A row of the first table: original nodes, or executed ones where no model is known."""
     both = [row for row in diff.rows if row.side == "="]
-    if not both:
+    sources = by_source(diff)
+    if not both and not sources:
         return "no node is on both sides"
     if not _profiles_agree_with_race(diff):
         times = f"{microseconds(diff.before.usual_run_us)} and {microseconds(diff.after.usual_run_us)}"
-        return f"with the profiler on they took {times}, which contradicts the race, so nodes are not compared"
-    changed = [row for row in both if not row.noise]
-    if not changed:
+        return f"with the profiler on they took {times}, which contradicts the race, so no node is named"
+    if sources:
+        source = changed_most(sources)
+        if source is None:
+            return _unproven(diff) or "no original node changed by more than the noise"
+        return f"of the original nodes, {_changed(source.label, source.before_us, source.after_us)}"
+    row = row_changed_most(both)
+    if row is None:
         return _unproven(diff) or "no node that both have changed by more than the noise"
-    row = max(changed, key=lambda row: abs(row.before_usual_us - row.after_usual_us))
-    name = row.before_name if row.before_name.startswith(row.op_name) else f"{row.op_name} {row.before_name}".strip()
-    times = f"from {microseconds(row.before_usual_us)} to {microseconds(row.after_usual_us)} per iteration"
-    return f"of the nodes that both have, {name} changed most, {times}"
+    names = renamed_text(row.before_name, row.after_name)
+    name = names if names.startswith(row.op_name) else f"{row.op_name} {names}".strip()
+    return f"of the nodes that both have, {_changed(name, row.before_usual_us, row.after_usual_us)}"
+
+
+def _changed(name: str, before_us: float, after_us: float) -> str:
+    times = f"from {microseconds(before_us)} to {microseconds(after_us)} per iteration"
+    return f"the largest proven change is {name}, {times}"
 
 
 def _unproven(diff: Diff) -> str:

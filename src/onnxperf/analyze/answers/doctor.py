@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 
 from onnxperf.analyze.judges.noise import COMMON_CLAIM, VERY_NOISY
-from onnxperf.records.base import BUSY_SHARE, Machine
+from onnxperf.records.base import Machine, is_busy
 from onnxperf.records.race import MIN_ROUNDS, Measurement
 from onnxperf.wording.numbers import count, duration, percent_at_most, significant, whole_percent
 
@@ -46,7 +46,7 @@ def warnings(machine: Machine) -> list[str]:
 def others_warnings(machine: Machine) -> list[str]:
     """What other processes took from a race, where that disturbs it."""
     share = machine.others_share
-    if share is None or share <= BUSY_SHARE:
+    if share is None or not is_busy(share):
         return []
     used = f"Other processes used {whole_percent(share)} of the processors during the race"
     return [f"{used}: close them, or measure when they have ended."]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 
 from onnxperf.analyze.answers.race import units_of
@@ -18,7 +20,7 @@ from onnxperf.analyze.judges.einsum import (
 from onnxperf.records.einsum import EinsumPlan, RewrittenSite
 from onnxperf.records.race import Case, Subject
 from onnxperf.wording.names import listed
-from onnxperf.wording.numbers import count, duration, significant
+from onnxperf.wording.numbers import count, duration, grouped, plain, significant, time_text
 
 # ---------------------------------------------------------------- an equation
 
@@ -32,6 +34,45 @@ def partial_answer(graph: str, equation: str, time_ns: float) -> str:
     """Answer which graph led when the search was interrupted."""
     lead = f"{graph} had the lowest time so far in the search for {equation}: {duration(time_ns)} per call"
     return f"{lead}; nothing was raced, so nothing is decided."
+
+
+def left_out_note(untimed: int, candidates: int, seconds: float) -> str:
+    """Which candidates the time of a search did not suffice for."""
+    were = "candidate was" if untimed == 1 else "candidates were"
+    few = f"{grouped(untimed)} of {grouped(candidates)} {were} not timed"
+    return f"{few}: `time={plain(seconds)}` is too short for all, and they are the slowest by estimate"
+
+
+def finalists_note(raced: int, finalists: int) -> str:
+    """How many finalists a race had no time for."""
+    return f"only the best {raced} of {finalists} finalists were raced: a longer `time` has room for all"
+
+
+def no_time_for(names: Sequence[str], call_ns: float | None = None) -> list[str]:
+    """A note on libraries whose start, or whose calls, would leave the graphs too few rounds."""
+    if not names:
+        return []
+    what = "starting takes" if call_ns is None else f"a call takes about {time_text(call_ns)},"
+    return [f"{_left_out(names)}: {what} too long for this `time`"]
+
+
+def no_memory_for(names: Sequence[str]) -> list[str]:
+    """A note on libraries that there is no memory for beside the graphs."""
+    return [f"{_left_out(names)}: not enough free memory"] if names else []
+
+
+def no_limit_note(limit: str, faster: str) -> str:
+    """Why the bare product is not shown."""
+    return f"the {limit} is not shown: {faster} takes less time, so it is no limit here"
+
+
+def _left_out(names: Sequence[str]) -> str:
+    return f"{listed(names)} {'was' if len(names) == 1 else 'were'} left out"
+
+
+def for_the_whole(reason: str, before_s: float) -> str:
+    """A reason that proposes a `time` for the race, with one for the whole command, which also searches."""
+    return re.sub(r"`time=(\d+)`", lambda found: f"`time={int(found[1]) + math.ceil(before_s)}`", reason)
 
 
 def race_answer(case: Case, limit: str | None, equation: str) -> str:

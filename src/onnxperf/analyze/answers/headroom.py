@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from onnxperf.analyze.trace.headroom import NEAR
-from onnxperf.records.headroom import CPU_PROVIDER, Headroom, Limit, Peaks
-from onnxperf.records.profile import OperatorTime, Profile
+from onnxperf.records.headroom import CPU_PROVIDER, Bound, Headroom, Limit, Peaks
+from onnxperf.records.profile import DOMINATING_OVERHEAD, OperatorTime, Profile
 from onnxperf.wording.names import name_of, shortened
 from onnxperf.wording.numbers import count, grouped, plain, share_percent, significant, time_text, whole_percent
 
@@ -14,6 +14,9 @@ WORTH_WINNING = 0.03
 """The share of the time from which on what could be won is named."""
 _WORTH_NOTING = 0.05
 _NEARLY_ALL = 0.995
+_MOSTLY = 0.5
+"""The share of disturbed time from which on nothing is said about the rest."""
+_BEST = "what this machine can do"
 _NAME_LENGTH = 48
 
 
@@ -23,12 +26,17 @@ def headroom_answer(profile: Profile) -> str:
     if headroom is None or not headroom.whole.time_us:
         return ""
     whole_us = headroom.whole.time_us
-    unknown = _unknown_share(headroom)
+    unknown, disturbed = _share(headroom, "unknown"), _share(headroom, "disturbed")
     if unknown >= _NEARLY_ALL:
         return "How far from what this machine can do that is, is not known."
-    near = f"{share_percent(headroom.near_share)} of the time is within {plain(NEAR)}x of what this machine can do"
+    if disturbed > _MOSTLY:
+        return _not_judged(profile, disturbed)
+    reached = "what this machine reached while other programs used it" if headroom.peaks.disturbed else _BEST
+    near = f"{share_percent(headroom.near_share)} of the time is within {plain(NEAR)}x of {reached}"
     if unknown >= _WORTH_NOTING:
         near += f", the limit of {share_percent(unknown)} is not known"
+    if disturbed >= _WORTH_NOTING:
+        near += f", {share_percent(disturbed)} was disturbed by other programs and is not judged"
     pairs = zip(profile.operators, headroom.operators, strict=True)
     operator, limit = max(pairs, key=lambda each: each[1].could_win_us)
     if limit.could_win_us < WORTH_WINNING * whole_us:
@@ -37,8 +45,18 @@ def headroom_answer(profile: Profile) -> str:
     return f"{near}; {_nodes(profile, operator)} could win up to {won} of {of}."
 
 
-def _unknown_share(headroom: Headroom) -> float:
-    return sum(each.time_us for each in headroom.nodes if each.bound == "unknown") / headroom.whole.time_us
+def _share(headroom: Headroom, bound: Bound) -> float:
+    return sum(each.time_us for each in headroom.nodes if each.bound == bound) / headroom.whole.time_us
+
+
+def _not_judged(profile: Profile, disturbed: float) -> str:
+    """Why nothing is said about what could be won."""
+    if (profile.overhead or 0.0) >= DOMINATING_OVERHEAD:
+        return "What could be won is not judged, as times of nodes are mostly the profiler's."
+    share = profile.machine.others_share if profile.machine is not None else None
+    used = f"other programs used {whole_percent(share or 0.0)} of the processors"
+    so = f"{used}, and {share_percent(disturbed)} of the time in nodes was disturbed"
+    return f"The machine was too busy to judge what could be won: {so}."
 
 
 def _nodes(profile: Profile, operator: OperatorTime) -> str:
@@ -65,6 +83,8 @@ def headroom_notes(profile: Profile) -> Iterator[str]:
     whole_us = headroom.whole.time_us
     pairs = list(zip(profile.nodes, headroom.nodes, strict=True))
     yield f"limits: {peaks_text(headroom.peaks)}, with {count(headroom.peaks.threads, 'thread')}"
+    if headroom.peaks.disturbed:
+        yield "the limits were measured on a busy machine and may be too low: the next `roofline` measures them again"
     elsewhere = [limit for node, limit in pairs if node.provider not in ("", CPU_PROVIDER)]
     if elsewhere:
         yield f"{count(len(elsewhere), 'node runs', 'nodes run')} on another provider, whose limits are not known"
@@ -90,7 +110,7 @@ _SEVERAL_FASTER = "nodes were faster than their limits, and count as at these"
 
 
 def _is_faster(limit: Limit) -> bool:
-    return limit.bound != "unknown" and limit.limit_us > limit.time_us > 0
+    return limit.is_judged and limit.limit_us > limit.time_us > 0
 
 
 def peaks_text(peaks: Peaks) -> str:

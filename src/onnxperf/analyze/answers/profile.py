@@ -20,7 +20,7 @@ _NAME_LENGTH = 48
 def profile_answer(profile: Profile) -> str:
     """The nodes and operators that take the most time, each as a share of the sum of all nodes."""
     everything = profile.usual_nodes_us
-    if not everything:
+    if not everything or not profile.operators:
         return "No node took any time that the trace could show."
     costly = sorted(profile.operators, key=lambda operator: -operator.usual_us)[:_MOST_NAMED]
     parts = [

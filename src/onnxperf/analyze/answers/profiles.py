@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from onnxperf.analyze.answers.profile import overhead_words
 from onnxperf.records.profile import OperatorTime, Profile
 from onnxperf.records.profiles import Profiles
 from onnxperf.wording.names import listed, name_of
@@ -16,12 +17,13 @@ def profiles_answer(record: Profiles) -> str:
     if not most:
         return "No node took any time that the traces could show."
     operators = list(dict.fromkeys(each.op_name for each in most.values()))
+    overhead = overhead_words(max((each.overhead or 0.0 for each in record.variants), default=0.0))
     if len(operators) == 1:
         times = [f"{microseconds(each.usual_us)} under {name_of(name)}" for name, each in most.items()]
         every = f"all {len(most)} variants" if len(most) > 2 else "both variants" if len(most) == 2 else "the variant"
-        return f"{name_of(operators[0])} takes the most time under {every}: {listed(times)}."
+        return f"{overhead}{name_of(operators[0])} takes the most time under {every}: {listed(times)}."
     parts = [f"{name_of(o.op_name)} under {name_of(name)} ({microseconds(o.usual_us)})" for name, o in most.items()]
-    return f"The most time goes to {listed(parts)}."
+    return f"{overhead}The most time goes to {listed(parts)}."
 
 
 def _costliest(profile: Profile) -> OperatorTime | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import get_args
 
-from onnxperf.records.base import BUSY_SHARE
+from onnxperf.records.base import is_busy
 from onnxperf.records.comparison import Verdict
 from onnxperf.records.race import MIN_ROUNDS, Case, Measurement, Subject
 from onnxperf.wording.names import listed, name_of
@@ -67,7 +67,7 @@ def before_the_race(rounds: int, needed: int, seconds: float, seconds_for_all: f
 
 def note_on_others(share: float | None) -> tuple[str, ...]:
     """A warning where other programs used the processors during a race."""
-    if share is None or share <= BUSY_SHARE:
+    if share is None or not is_busy(share):
         return ()
     return (f"{_OTHERS} {whole_percent(share)} of the processors meanwhile: close them for more precise results",)
 

@@ -24,12 +24,28 @@ def with_origins(
     )
 
 
+def of_first_model(nodes: Sequence[NodeTime], groups: Sequence[SourceGroup]) -> tuple[NodeTime, ...]:
+    """Nodes of a second model with the nodes of the first whose work they do; `groups`: which became which."""
+    known = {(group.path, name): group for group in groups for name in group.executed}
+    found = []
+    for node in nodes:
+        group = next((known[node.path, name] for name in node.sources if (node.path, name) in known), None)
+        leading = [] if group is None else _leading(node, group)
+        rest = () if group is None else group.sources
+        found.append(replace(node, sources=tuple(dict.fromkeys((*leading, *rest)))))
+    return tuple(found)
+
+
 def _with_origin(node: NodeTime, group: SourceGroup, modules: Mapping[str, str]) -> NodeTime:
-    """An executed node is called after some of its original ones: a FusedConv does the work of a Conv and its Relu."""
-    pairs = zip(group.sources, group.source_ops, strict=True)
-    leading = [name for name, operator in pairs if operator and operator in node.op_name]
+    leading = _leading(node, group)
     sources = (*leading, *(name for name in group.sources if name not in leading))
     return replace(node, sources=sources, module=_module(leading or group.sources, modules))
+
+
+def _leading(node: NodeTime, group: SourceGroup) -> list[str]:
+    """An executed node is called after some of its original ones: a FusedConv does the work of a Conv and its Relu."""
+    pairs = zip(group.sources, group.source_ops, strict=True)
+    return [name for name, operator in pairs if operator and operator in node.op_name]
 
 
 def _module(names: Sequence[str], modules: Mapping[str, str]) -> str | None:

@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from onnxperf.analyze.answers.headroom import headroom_answer
+from onnxperf.analyze.answers.profile import overhead_words
+from onnxperf.analyze.answers.race import is_disturbance
 from onnxperf.errors import BadOption
 from onnxperf.records.graph import Path, Place
 from onnxperf.records.headroom import Limit
@@ -107,12 +110,14 @@ def headroom_metrics(profile: Profile, view: GraphView) -> Metrics:
     notes = (
         [f"nodes that onnxruntime added could win {percent(added / total)}"] if total and added >= 0.005 * total else []
     )
-    return Metrics(by="headroom", title=title, nodes=nodes, notes=(*_general_notes(profile, view), *notes))
+    general = (headroom_answer(profile), *_general_notes(profile, view))
+    return Metrics(by="headroom", title=title, nodes=nodes, notes=(*filter(None, general), *notes))
 
 
 def _headroom_lines(limit: Limit) -> Iterator[str]:
-    if limit.bound == "unknown":
-        yield f"{time_text(limit.time_us * 1000)} per inference; its limit is not known"
+    if not limit.is_judged:
+        why = "its limit is not known" if limit.bound == "unknown" else "not judged, as its time is disturbed"
+        yield f"{time_text(limit.time_us * 1000)} per inference; {why}"
         return
     yield f"could win {time_text(limit.could_win_us * 1000)} of {time_text(limit.time_us * 1000)} at best"
     if limit.ratio is None:
@@ -128,6 +133,9 @@ def _headroom_lines(limit: Limit) -> Iterator[str]:
 def _general_notes(profile: Profile, view: GraphView) -> Iterator[str]:
     if profile.fingerprint and view.fingerprint and profile.fingerprint != view.fingerprint:
         yield f"the profile is of another model, or another version of it, {profile.model}: nodes are matched by name"
+    if words := overhead_words(profile.overhead):
+        yield words.strip()
+    yield from filter(is_disturbance, profile.notes)
     if profile.interrupted:
         yield "interrupted: the profile holds what ran until then"
 

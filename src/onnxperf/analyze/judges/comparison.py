@@ -23,16 +23,12 @@ from onnxperf.analyze.judges.pairing import (
     undisturbed,
 )
 from onnxperf.analyze.judges.reasons import MIN_LAUNCHES, what_is_missing
-from onnxperf.analyze.judges.throughput import with_rates
 from onnxperf.analyze.judges.times import timed, with_fitted_times
 from onnxperf.records.comparison import Comparison, Verdict
 from onnxperf.records.race import (
-    BENCH_VERSION,
     FEWEST_ROUNDS,
     LARGE_CLAIM,
     SMALL_CLAIM,
-    Bench,
-    Case,
     Measurement,
     Subject,
 )
@@ -84,23 +80,6 @@ def compare(
     judgements = _judge(rivals, base, min_effect, alpha_share) if base is not None else {}
     judged = [_with_judgement(subject, subject is base, judgements.get(subject.name)) for subject in subjects]
     return with_fitted_times(judged, baseline, min_effect)
-
-
-def with_times_of_today(record: R) -> R:
-    """A record that was kept before, with the times of its races as they are read from blocks and calls today."""
-    if isinstance(record, Bench):
-        return replace(record, cases=tuple(map(measured_again, record.cases)), version=BENCH_VERSION)
-    race = getattr(record, "race", None)
-    return replace(record, race=measured_again(race)) if isinstance(race, Case) else record
-
-
-def measured_again(case: Case) -> Case:
-    """A case that was kept before, with times as they are read from blocks and calls today.
-
-    Speedups and verdicts stay what they were when they were given.
-    """
-    subjects = with_fitted_times([timed(subject) for subject in case.subjects], case.baseline, case.min_effect)
-    return with_rates(replace(case, subjects=subjects))
 
 
 # ---------------------------------------------------------------- verdicts

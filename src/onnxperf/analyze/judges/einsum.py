@@ -58,6 +58,13 @@ def chosen_in(case: Case, limit: str | None) -> Subject | None:
     return winner_in(case, limit) or base or next(iter(graphs), None)
 
 
+def beats(case: Case, limit: str) -> Subject | None:
+    """The fastest subject that takes less time than the limit, which is none then; None where nothing does."""
+    own = _speedup(case, limit)
+    quicker = [each for each in _measured(case) if own and each.speedup and each.speedup > own]
+    return max(quicker, key=lambda each: each.speedup or 0.0, default=None)
+
+
 def is_faster(subject: Subject, other: Subject) -> bool:
     """Whether verdicts and intervals of a race, which all refer to its baseline, prove one faster than the other."""
     if subject.verdict == "faster" and other.verdict in ("baseline", "slower"):

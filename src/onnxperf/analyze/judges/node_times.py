@@ -11,11 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
+from onnxperf.analyze.graphs.modules import of_first_model
 from onnxperf.analyze.judges.statistics import Estimate, holm_levels, student_quantile, trimmed_mean
 from onnxperf.analyze.trace.diff import align
 from onnxperf.records.comparison import Comparison
 from onnxperf.records.diff import DiffRow
-from onnxperf.records.profile import COMPARED_LAUNCHES, Profile, Times, undisturbed
+from onnxperf.records.profile import COMPARED_LAUNCHES, Profile, SourceGroup, Times, undisturbed
 from onnxperf.records.race import ALPHA, SMALL_CLAIM
 
 CLOCK_US = 1
@@ -128,9 +129,11 @@ def _is_large(pair: TimedPair, ratio: float) -> bool:
 # ---------------------------------------------------------------- rows of a diff
 
 
-def compared_rows(before: Profile, after: Profile) -> tuple[DiffRow, ...]:
-    """The nodes of two profiles, aligned, with what their launches say."""
-    rows = [_with_launches(row, before, after) for row in align(before.nodes, after.nodes)]
+def compared_rows(before: Profile, after: Profile, groups: Sequence[SourceGroup] = ()) -> tuple[DiffRow, ...]:
+    """The nodes of two profiles, aligned, with what their launches say; `groups`: which nodes became which."""
+    one_model = bool(before.fingerprint) and before.fingerprint == after.fingerprint
+    nodes = of_first_model(after.nodes, groups) if groups else after.nodes
+    rows = [_with_launches(row, before, after) for row in align(before.nodes, nodes, one_model or bool(groups))]
     both = [row for row in rows if row.side == "="]
     found = iter(compare_times([pair_of([row], (row.before_usual_us, row.after_usual_us)) for row in both]))
     return tuple(_judged(row, next(found)) if row.side == "=" else row for row in rows)

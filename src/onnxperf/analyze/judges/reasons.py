@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import NamedTuple
 
 from onnxperf.records.comparison import Unit
@@ -81,6 +82,15 @@ def what_is_missing(evidence: Evidence, bounds: tuple[float, float] | None, min_
     if high - low > math.log1p(LARGE_CLAIM):
         return "the rounds differ too much from each other; close other programs and repeat"
     return "this machine is too noisy now for so small a difference; close other programs or set a larger `min_effect`"
+
+
+def beyond(reason: str, used_s: float) -> str:
+    """The reason, in which no time is proposed that the race already had: starting its workers takes time, too."""
+
+    def longer(found: re.Match[str]) -> str:
+        return found[0] if int(found[1]) > used_s else f"`time={math.ceil(2 * used_s)}`"
+
+    return re.sub(r"`time=(\d+)`", longer, reason)
 
 
 def _use(seconds: float | None) -> str:

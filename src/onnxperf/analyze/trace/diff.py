@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Container, Hashable, Iterator, Sequence
+from itertools import product
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -19,19 +21,17 @@ LARGEST_TABLE = 10**9
 # ---------------------------------------------------------------- alignment
 
 
-def align(before: Sequence[NodeTime], after: Sequence[NodeTime]) -> tuple[DiffRow, ...]:
-    """Every node of both sides in exactly one row, in the order of execution; whether they differ is not judged."""
-    numbers: dict[Hashable, int] = {}
-    # A trace alone has no attributes; then nodes are compared by the rest.
-    known = all(node.attributes is not None for node in (*before, *after))
-    before_keys = [numbers.setdefault(_key(node, known), len(numbers)) for node in before]
-    after_keys = [numbers.setdefault(_key(node, known), len(numbers)) for node in after]
-    pairs = _pairs(before, after, before_keys, after_keys)
+def align(before: Sequence[NodeTime], after: Sequence[NodeTime], one_model: bool = False) -> tuple[DiffRow, ...]:
+    """Every node of both sides in exactly one row, in the order of execution; whether they differ is not judged.
+
+    With `one_model`, both sides execute the same one, so that nodes called after one original node are the same.
+    """
+    pairs = _pairs(before, after, one_model)
     seen: defaultdict[tuple[str, str], int] = defaultdict(int)
     rows = []
     for one, other in _in_order(pairs, len(before), len(after)):
         row = _row(None if one is None else before[one], None if other is None else after[other])
-        call = signature(row.op_name, row.inputs, row.outputs)
+        call = call_of(row)
         # Counted by what a reader sees: long providers and nodes in bodies may look alike, and labels must not.
         alike = (row.provider[:3], call)
         rows.append(replace(row, idx=seen[alike], label=label(row.side, row.provider, call, seen[alike])))
@@ -39,10 +39,42 @@ def align(before: Sequence[NodeTime], after: Sequence[NodeTime]) -> tuple[DiffRo
     return tuple(rows)
 
 
-def _key(node: NodeTime, with_attributes: bool) -> Hashable:
+def call_of(row: DiffRow) -> str:
+    """What a row computes from what, with both operators where the sides have two."""
+    return signature("->".join(filter(None, (row.op_name, row.after_op_name))), row.inputs, row.outputs)
+
+
+def _call(node: NodeTime) -> Hashable:
     """What nodes must have in common to be taken for the same; names of bodies change, how deep they are does not."""
-    attributes = node.attributes if with_attributes else None
-    return len(node.path), node.op_name, node.provider, node.inputs, node.outputs, attributes
+    return len(node.path), node.op_name, node.provider, node.inputs, node.outputs
+
+
+def _call_with_attributes(node: NodeTime) -> Hashable:
+    """The same where the executed graphs are known: a trace alone has no attributes."""
+    return _call(node), node.attributes
+
+
+def _data(node: NodeTime) -> Hashable | None:
+    """Work on the same data: fusion and layout change its attributes, and weights that were packed are not seen."""
+    work = _work(node)
+    inputs = node.inputs if work == "Conv" else node.inputs[:1]
+    return None if work is None else (len(node.path), work, node.provider, inputs, node.outputs)
+
+
+def _original(node: NodeTime) -> Hashable | None:
+    """Work of the same original node: a blocked layout changes even the shapes."""
+    work = _work(node)
+    return None if work is None or not node.sources else (len(node.path), work, node.provider, node.sources[0])
+
+
+_WORK = re.compile(r"(?:Nhwc)?(?:Fused)?(Conv|ConvTranspose|Gemm|MatMul|(?:Global)?(?:Average|Max)Pool)")
+"""Operators that onnxruntime gives activations, scales and layouts, as attributes or under other names."""
+
+
+def _work(node: NodeTime) -> str | None:
+    """`Conv` for a FusedConv, too; None for operators that are only the same as they are."""
+    found = _WORK.fullmatch(node.op_name)
+    return None if found is None else found[1].replace("Gemm", "MatMul")
 
 
 def _tensors(node: NodeTime) -> tuple[str, ...] | None:
@@ -56,7 +88,8 @@ def _name(node: NodeTime) -> str | None:
     return node.name.removesuffix("_nchwc")  # the blocked layout renames a node, which stays the same one
 
 
-_IDENTITIES: tuple[tuple[Callable[[NodeTime], Hashable | None], bool], ...] = (
+_Facts = Callable[[NodeTime], Hashable | None]
+_IDENTITIES: tuple[tuple[_Facts, bool], ...] = (
     (_tensors, True),
     (_tensors, False),
     (_name, True),
@@ -65,37 +98,70 @@ _IDENTITIES: tuple[tuple[Callable[[NodeTime], Hashable | None], bool], ...] = (
 """What sets a node apart from all others, the most reliable first, and whether only within the same body."""
 
 
-def _pairs(
-    before: Sequence[NodeTime], after: Sequence[NodeTime], before_keys: Sequence[int], after_keys: Sequence[int]
-) -> dict[int, int]:
+def _pairs(before: Sequence[NodeTime], after: Sequence[NodeTime], one_model: bool) -> dict[int, int]:
     """Positions in the first profile -> positions in the second."""
     pairs: dict[int, int] = {}
-    for identity, same_body in _IDENTITIES:
-        ours = _positions(before, before_keys, pairs.keys(), identity, same_body)
-        theirs = _positions(after, after_keys, set(pairs.values()), identity, same_body)
-        for what, found in ours.items():
-            if len(found) == 1 == len(theirs.get(what, ())):
-                pairs[found[0]] = theirs[what][0]
-    # Pairs that are known become symbols of their own, so that what is between them stays between them.
-    partner = {other: one for one, other in pairs.items()}
-    first = [-1 - i if i in pairs else key for i, key in enumerate(before_keys)]
-    second = [-1 - partner[j] if j in partner else key for j, key in enumerate(after_keys)]
-    pairs.update(common_order(first, second))
-    left = defaultdict(list)
-    for j in sorted(set(range(len(after))) - set(pairs.values()), reverse=True):
-        left[after_keys[j]].append(j)
-    for i, key in enumerate(before_keys):
-        if i not in pairs and left.get(key):
-            pairs[i] = left[key].pop()
+    sides = _Sides(before, after)
+    if one_model:
+        for same_body in (True, False):
+            _pair_unique(pairs, sides, sides.numbers(_original), lambda _: "", same_body)
+    known = all(node.attributes is not None for node in (*before, *after))
+    several = [sides.numbers(facts) for facts in (_call_with_attributes if known else _call, _data)]
+    for keys, (identity, same_body) in product(several, _IDENTITIES):
+        _pair_unique(pairs, sides, keys, identity, same_body)
+    for keys in several:
+        if len(pairs) < min(len(before), len(after)):
+            _pair_in_order(pairs, keys)
     return pairs
 
 
+_Keys = tuple[Sequence[int], Sequence[int]]
+"""For each node of both sides a number that equal ones share."""
+
+
+class _Sides(NamedTuple):
+    """The nodes of both profiles."""
+
+    before: Sequence[NodeTime]
+    after: Sequence[NodeTime]
+
+    def numbers(self, facts: _Facts) -> _Keys:
+        """Nodes without such facts have a number of their own."""
+        seen: dict[Hashable, int] = {}
+
+        def number(node: NodeTime) -> int:
+            found = facts(node)
+            return seen.setdefault(object() if found is None else found, len(seen))
+
+        return [number(node) for node in self.before], [number(node) for node in self.after]
+
+
+def _pair_unique(pairs: dict[int, int], sides: _Sides, keys: _Keys, identity: _Facts, same_body: bool) -> None:
+    """Pair what has an identity that no other node of its side has."""
+    ours = _positions(sides.before, keys[0], pairs.keys(), identity, same_body)
+    theirs = _positions(sides.after, keys[1], set(pairs.values()), identity, same_body)
+    for what, found in ours.items():
+        if len(found) == 1 == len(theirs.get(what, ())):
+            pairs[found[0]] = theirs[what][0]
+
+
+def _pair_in_order(pairs: dict[int, int], keys: _Keys) -> None:
+    """Pair equal nodes, as many as possible in the order of execution."""
+    # Pairs that are known become symbols of their own, so that what is between them stays between them.
+    partner = {other: one for one, other in pairs.items()}
+    first = [-1 - i if i in pairs else key for i, key in enumerate(keys[0])]
+    second = [-1 - partner[j] if j in partner else key for j, key in enumerate(keys[1])]
+    pairs.update(common_order(first, second))
+    left = defaultdict(list)
+    for j in sorted(set(range(len(second))) - set(pairs.values()), reverse=True):
+        left[keys[1][j]].append(j)
+    for i, key in enumerate(keys[0]):
+        if i not in pairs and left.get(key):
+            pairs[i] = left[key].pop()
+
+
 def _positions(
-    nodes: Sequence[NodeTime],
-    keys: Sequence[int],
-    paired: Container[int],
-    identity: Callable[[NodeTime], Hashable | None],
-    same_body: bool,
+    nodes: Sequence[NodeTime], keys: Sequence[int], paired: Container[int], identity: _Facts, same_body: bool
 ) -> dict[Hashable, list[int]]:
     found: dict[Hashable, list[int]] = defaultdict(list)
     for position, (node, key) in enumerate(zip(nodes, keys, strict=True)):
@@ -167,6 +233,7 @@ def _row(before: NodeTime | None, after: NodeTime | None) -> DiffRow:
         side=side,
         label="",
         op_name=node.op_name,
+        after_op_name=after.op_name if before and after and after.op_name != before.op_name else "",
         provider=node.provider,
         inputs=node.inputs,
         outputs=node.outputs,

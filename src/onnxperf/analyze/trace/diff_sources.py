@@ -1,39 +1,120 @@
-"""How the time of original nodes changed between two profiles of one model, whatever each side made of them."""
+"""How the time of original nodes changed between two profiles, whatever each side made of them."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import NamedTuple
 
+from msgspec.structs import replace
+
+from onnxperf.analyze.graphs.attribution import places_of
+from onnxperf.analyze.judges.node_times import TimedPair, added_launches, compare_times, launch_sums
 from onnxperf.records.diff import Diff, SourceChange
-from onnxperf.records.profile import Profile, SourceTime, sum_of
+from onnxperf.records.profile import NodeTime, Profile, SourceGroup, link, sum_of
+from onnxperf.wording.names import first_of, name_of
+from onnxperf.wording.nodes import became_text
+from onnxperf.wording.numbers import count
 
 Place = tuple[tuple[str, ...], str]
 """Nodes whose bodies an original node is in, and its name."""
+_REST: Place = ((), "")
+"""Stands for what onnxruntime adds, and for what nobody can place."""
+_OPERATORS = 3
+"""Operators that are named of those."""
+
+
+class _Owned(NamedTuple):
+    """An executed node, and the original nodes whose work it does."""
+
+    node: NodeTime
+    places: tuple[Place, ...]
 
 
 def by_source(diff: Diff) -> list[SourceChange]:
-    """Groups of original nodes that have a time on either side, the largest change first; none of different models."""
-    before, after = diff.before, diff.after
-    if not before.sources or not after.sources or before.fingerprint != after.fingerprint:
+    """Groups of original nodes, the largest change first; then what belongs to none. Empty if no model is known.
+
+    Nodes that either side executes together are one group. Every executed node is in one group, so that the times of
+    a side add up to its sum of nodes.
+    """
+    if not knows_sources(diff):
         return []
-    owners = _joined([*before.sources, *after.sources])
-    sides = [_by_owner(profile, owners) for profile in (before, after)]
+    sides = (_owned(diff.before), _owned(diff.after, _translation(diff)))
+    owners = _joined(chain(*sides))
+    found: dict[Place, tuple[list[_Owned], list[_Owned]]] = defaultdict(lambda: ([], []))
+    for number, side in enumerate(sides):
+        for each in side:
+            found[owners[each.places[0]] if each.places else _REST][number].append(each)
+    facts = _Facts(diff)
+    changes = [facts.change(owner, *groups) for owner, groups in found.items()]
+    ranked = sorted(changes, key=lambda each: (not each.names, -abs(each.change_us)))
+    return _judged(ranked)
+
+
+def knows_sources(diff: Diff) -> bool:
+    """Whether both sides execute one model, or two of which it is known what became what."""
+    before, after = diff.before, diff.after
+    one_model = bool(before.fingerprint) and before.fingerprint == after.fingerprint
+    return bool(before.sources and after.sources) and (one_model or bool(diff.groups))
+
+
+def shown_sources(changes: Sequence[SourceChange], min_share: float) -> list[SourceChange]:
+    """The changes with those under a share of all time in one row, which has the same test; never what changed most."""
+    floor = min_share * math.fsum(each.both_us for each in changes)
+    named = changed_most(changes)
+    small = [each for each in changes if each.names and each.both_us < floor and each is not named]
+    if len(small) < 2:
+        return list(changes)
+    folded = set(map(id, small))
+    kept = [each for each in changes if id(each) not in folded]
+    others = SourceChange(
+        label=count(len(small), "other"),
+        others=len(small),
+        before_us=math.fsum(each.before_us for each in small),
+        after_us=math.fsum(each.after_us for each in small),
+        before_launch_us=added_launches(each.before_launch_us for each in small),
+        after_launch_us=added_launches(each.after_launch_us for each in small),
+    )
+    (judged,) = _judged([others], len(changes))
+    at = next((place for place, each in enumerate(kept) if not each.names), len(kept))
+    return [*kept[:at], judged, *kept[at:]]
+
+
+def changed_most(changes: Iterable[SourceChange]) -> SourceChange | None:
+    """The original nodes with the largest proven change."""
+    proven = [each for each in changes if each.names and each.verdict in ("faster", "slower")]
+    return max(proven, key=lambda each: abs(each.change_us), default=None)
+
+
+# ---------------------------------------------------------------- whose work a node does
+
+
+def _owned(profile: Profile, translation: dict[Place, tuple[Place, ...]] | None = None) -> list[_Owned]:
+    groups = [source.group for source in profile.sources]
     found = []
-    for owner in dict.fromkeys([*sides[1], *sides[0]]):
-        groups = [side.get(owner, []) for side in sides]
-        first = next(each for side in reversed(groups) for each in side)
-        names = max((each.group.sources for side in groups for each in side), key=len)
-        times = list(map(sum_of, groups))
-        found.append(
-            SourceChange(
-                names=names or first.group.executed, link=first.group.link, before_us=times[0], after_us=times[1]
-            )
-        )
-    return sorted(found, key=lambda each: -abs(each.change_us))
+    for node, place in zip(profile.nodes, places_of(groups, profile.nodes), strict=True):
+        own = () if place is None else _places(groups[place[0]], groups[place[0]].sources)
+        if translation is not None:
+            own = tuple(dict.fromkeys(chain(*(translation.get(each, ()) for each in own))))
+        found.append(_Owned(node, own))
+    return found
 
 
-def _joined(sources: list[SourceTime]) -> dict[Place, Place]:
-    """For each original node one of those that it shares a group with, on either side."""
+def _places(group: SourceGroup, names: Iterable[str]) -> tuple[Place, ...]:
+    return tuple((group.path, name) for name in names)
+
+
+def _translation(diff: Diff) -> dict[Place, tuple[Place, ...]] | None:
+    """Nodes of the second model -> those of the first; None if it is one model."""
+    if not diff.groups:
+        return None
+    return {place: _places(each, each.sources) for each in diff.groups for place in _places(each, each.executed)}
+
+
+def _joined(nodes: Iterable[_Owned]) -> dict[Place, Place]:
+    """For each original node one of those that an executed node does together with it, on either side."""
     owners: dict[Place, Place] = {}
 
     def owner(place: Place) -> Place:
@@ -42,19 +123,72 @@ def _joined(sources: list[SourceTime]) -> dict[Place, Place]:
             place = owners[place]
         return place
 
-    for source in sources:
-        places = [(source.group.path, name) for name in source.group.sources]
-        for place in places:
-            owners[owner(place)] = owner(places[0])
+    for node in nodes:
+        for place in node.places:
+            owners[owner(place)] = owner(node.places[0])
     return {place: owner(place) for place in list(owners)}
 
 
-def _by_owner(profile: Profile, owners: dict[Place, Place]) -> dict[Place, list[SourceTime]]:
-    """Groups with a time by their original nodes; what has none, as reorders, by the operator that was added."""
-    found: dict[Place, list[SourceTime]] = defaultdict(list)
-    for source in profile.sources:
-        group = source.group
-        if any(source.self_us):
-            place = (group.path, group.sources[0]) if group.sources else (("",), ", ".join(group.executed_ops))
-            found[owners.get(place, place)].append(source)
-    return found
+# ---------------------------------------------------------------- groups
+
+
+class _Facts:
+    """What is known about the original nodes of a diff."""
+
+    def __init__(self, diff: Diff) -> None:
+        self.diff = diff
+        own = [source.group for source in diff.before.sources]
+        groups = [*own, *diff.groups, *([] if diff.groups else [source.group for source in diff.after.sources])]
+        self.operators = {
+            place: op
+            for group in groups
+            for place, op in zip(_places(group, group.sources), group.source_ops, strict=False)
+        }
+        timeless = [group for group in groups if not group.executed]
+        self.fates = {place: group.kind for group in timeless for place in _places(group, group.sources)}
+
+    def change(self, owner: Place, before: Sequence[_Owned], after: Sequence[_Owned]) -> SourceChange:
+        """The time of a group on both sides."""
+        most = max((*before, *after), key=lambda each: len(each.places)).places
+        places = list(dict.fromkeys(chain(most, *(each.places for each in (*before, *after)))))
+        sides = [[each.node for each in side] for side in (before, after)]
+        executed = [tuple(node.name for node in side) for side in sides]
+        names = tuple(name for _, name in places)
+        ops = tuple(self.operators.get(place, "") for place in places)
+        fate = next((self.fates[place] for place in places if place in self.fates), "removed")
+        first = next(node for side in reversed(sides) for node in side)
+        label = became_text(names, ops, executed[0], executed[1], fate) if names else self._rest(sides)
+        return SourceChange(
+            label=" > ".join((*map(name_of, owner[0]), label)),
+            names=names,
+            ops=ops,
+            path=owner[0],
+            before_executed=executed[0],
+            after_executed=executed[1],
+            link=link(first.path, first.name),
+            before_us=sum_of(sides[0]),
+            after_us=sum_of(sides[1]),
+            before_launch_us=launch_sums(self.diff.before, sides[0]),
+            after_launch_us=launch_sums(self.diff.after, sides[1]),
+        )
+
+    def _rest(self, sides: Sequence[Sequence[NodeTime]]) -> str:
+        """Most of it is what onnxruntime adds: reorders, casts, copies."""
+        numbers = [Counter(node.op_name for node in side) for side in sides]
+        operators = [op for op, _ in (numbers[0] | numbers[1]).most_common()]
+        where = "the first model" if self.diff.groups else "the model"
+        return f"not in {where} ({first_of(list(map(name_of, operators)), _OPERATORS)})"
+
+
+def _judged(changes: Sequence[SourceChange], other_tests: int = 0) -> list[SourceChange]:
+    """What launches say about those that both sides execute."""
+    both = [place for place, each in enumerate(changes) if each.on_both]
+    pairs = [
+        TimedPair(each.before_launch_us, each.after_launch_us, (each.before_us, each.after_us))
+        for each in (changes[place] for place in both)
+    ]
+    found = dict(zip(both, compare_times(pairs, other_tests), strict=True))
+    return [
+        replace(each, **found[place].named("speedup"), verdict=found[place].verdict) if place in found else each
+        for place, each in enumerate(changes)
+    ]

@@ -9,14 +9,18 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from onnxperf.analyze.judges.node_times import compare_times, is_different, pair_of
+from onnxperf.analyze.trace.diff import call_of
 from onnxperf.records.diff import Diff, DiffRow, DiffSum, Side
-from onnxperf.wording.labels import label, signature
+from onnxperf.wording.labels import label
 from onnxperf.wording.numbers import count
 
 
-def by_row(diff: Diff, min_share: float) -> list[DiffSum]:
-    """Every row in the order of execution; those under the share of all time together, a sum for each sign."""
-    small = _small(diff.rows, min_share)
+def by_row(diff: Diff, min_share: float, named: DiffRow | None = None) -> list[DiffSum]:
+    """Every row in the order of execution; those under the share of all time together, a sum for each sign.
+
+    A row that the answer has `named` stays as it is.
+    """
+    small = _small([row for row in diff.rows if row is not named], min_share * _time_of(diff.rows))
     folded = {id(row) for members in small.values() for row in members}
     rows = [_sum(row.label, [row]) for row in diff.rows if id(row) not in folded]
     return _judged(diff, rows + [_others(members) for members in small.values()])
@@ -29,7 +33,7 @@ def by_call(diff: Diff, min_share: float, most: int) -> list[DiffSum]:
     """
     groups: dict[str, list[DiffRow]] = defaultdict(list)
     for row in diff.rows:
-        groups[label(row.side, row.provider, signature(row.op_name, row.inputs, row.outputs))].append(row)
+        groups[label(row.side, row.provider, call_of(row))].append(row)
     sums = [_sum(name, members) for name, members in groups.items()]
     sums.sort(key=lambda each: -each.both_us)
     floor = min_share * sum(each.both_us for each in sums)
@@ -39,14 +43,23 @@ def by_call(diff: Diff, min_share: float, most: int) -> list[DiffSum]:
     return _judged(diff, [*kept, *others])
 
 
-def _small(rows: Sequence[DiffRow], min_share: float) -> dict[Side, list[DiffRow]]:
-    """Rows under the share by their sign, where they are at least two: one alone takes no more room as it is."""
-    floor = min_share * sum(row.before_usual_us + row.after_usual_us for row in rows)
+def row_changed_most(rows: Sequence[DiffRow]) -> DiffRow | None:
+    """The node of both sides with the largest proven change."""
+    proven = [row for row in rows if row.side == "=" and not row.noise]
+    return max(proven, key=lambda row: abs(row.before_usual_us - row.after_usual_us), default=None)
+
+
+def _small(rows: Sequence[DiffRow], floor: float) -> dict[Side, list[DiffRow]]:
+    """Rows under a time by their sign, where they are at least two: one alone takes no more room as it is."""
     small: dict[Side, list[DiffRow]] = {"=": [], "-": [], "+": []}
     for row in rows:
-        if row.before_usual_us + row.after_usual_us < floor:
+        if _time_of([row]) < floor:
             small[row.side].append(row)
     return {side: members for side, members in small.items() if len(members) > 1}
+
+
+def _time_of(rows: Sequence[DiffRow]) -> float:
+    return sum(row.before_usual_us + row.after_usual_us for row in rows)
 
 
 def _others(rows: Sequence[DiffRow], number: int | None = None) -> DiffSum:

@@ -6,17 +6,23 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+from msgspec.structs import replace
 
 from onnxperf.analyze.graphs.attribution import places_of
 from onnxperf.analyze.trace.events import TraceLayout, combine, number_distinct
 from onnxperf.analyze.trace.work import Work, constant_bytes_of, work_of
+from onnxperf.records.base import FREE_SHARE, is_busy
 from onnxperf.records.graph import Place
 from onnxperf.records.headroom import CPU_PROVIDER, Bound, Headroom, Limit, NodeSettings, Peaks
-from onnxperf.records.profile import NodeTime, Profile, steady
+from onnxperf.records.profile import DOMINATING_OVERHEAD, NodeTime, Profile, steady, undisturbed
 from onnxperf.records.trace import Trace
 
 NEAR = 1.5
 """Times its limit up to which a node is near to it."""
+_FEWEST_FREE = 2
+"""Iterations without waiting that show the time of a node on a busy machine, …"""
+_AGREEING = 1.2
+"""… and times that up to which its usual time is the same."""
 
 
 def headroom_of(
@@ -29,11 +35,43 @@ def headroom_of(
     executions = _executions(trace, layout, known)
     calls = np.bincount(layout.node[layout.counted], minlength=len(layout.node_rows))
     numbers = np.flatnonzero(calls).tolist()  # those that the profile has, in its order
-    nodes = tuple(
+    limits = [
         node_limit(node, executions.get(number, []), peaks, weights_bytes)
         for number, node in zip(numbers, profile.nodes, strict=True)
+    ]
+    return summed_up(profile, judged_limits(profile, limits), peaks)
+
+
+def judged_limits(profile: Profile, limits: Sequence[Limit]) -> tuple[Limit, ...]:
+    """The limits of nodes; those whose time is not their own alone are not judged."""
+    free = _free_iterations(profile)
+    return tuple(
+        limit
+        if not limit.is_judged or _is_undisturbed(node, profile, free)
+        else replace(limit, best_us=limit.time_us, bound="disturbed")
+        for node, limit in zip(profile.nodes, limits, strict=True)
     )
-    return summed_up(profile, nodes, peaks)
+
+
+def _is_undisturbed(node: NodeTime, profile: Profile, free: Sequence[int]) -> bool:
+    """Whether the time of a node is its own: not the profiler's, and not that of other programs.
+
+    On a busy machine, launches that agree prove nothing: two threads that share one processor in all of them take twice
+    as long in all of them. So the time must be that of iterations in which no thread waited for a processor.
+    """
+    if (profile.overhead or 0.0) >= DOMINATING_OVERHEAD:
+        return False
+    if not is_busy(profile.machine.others_share if profile.machine is not None else None):
+        return True
+    alike = [profile.alike[at] for at in free] if profile.alike else ()
+    own_us = undisturbed([node.self_us[at] for at in free], alike)
+    return len(free) >= _FEWEST_FREE and node.usual_us <= _AGREEING * own_us
+
+
+def _free_iterations(profile: Profile) -> list[int]:
+    """Iterations that count, and in which threads hardly waited for a processor."""
+    pairs = enumerate(zip(profile.waited_us, profile.run_us, strict=False))
+    return [at for at, (waited, run) in pairs if at and waited is not None and waited <= FREE_SHARE * run]
 
 
 def summed_up(profile: Profile, nodes: tuple[Limit, ...], peaks: Peaks) -> Headroom:
@@ -52,7 +90,7 @@ def summed_up(profile: Profile, nodes: tuple[Limit, ...], peaks: Peaks) -> Headr
 
 
 def _is_near(limit: Limit) -> bool:
-    return limit.bound != "unknown" and limit.ratio is not None and limit.ratio <= NEAR
+    return limit.is_judged and limit.ratio is not None and limit.ratio <= NEAR
 
 
 def together(limits: Iterable[Limit]) -> Limit:

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from onnxperf.analyze.judges.comparison import measured_again, with_times_of_today
 from onnxperf.analyze.judges.gate_record import RecordedRun
 from onnxperf.api._keeping.kept_runs import Where, load_result
 from onnxperf.errors import BadInput, BadOption, StoreError
@@ -62,9 +61,8 @@ def _read(path: Path) -> RecordedRun:
 
 def _recorded(name: str, record: Any) -> RecordedRun:
     if isinstance(record, Bench):
-        return RecordedRun(name=name, machine=record.machine, cases=with_times_of_today(record).cases)
+        return RecordedRun(name=name, machine=record.machine, cases=record.cases)
     if isinstance(record, Gate):
-        cases = tuple(map(measured_again, record.races))
-        return RecordedRun(name=name, machine=record.machine, cases=cases, limits=record.limits, is_gate=True)
+        return RecordedRun(name=name, machine=record.machine, cases=record.races, limits=record.limits, is_gate=True)
     kind = type(record).__name__
     raise BadOption(f"{name} holds a {kind}; a baseline is a bench, a sweep or a gate", option="baseline")

@@ -6,19 +6,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from msgspec.structs import replace
-
-from onnxperf.analyze.answers.diff import diff_answer
-from onnxperf.analyze.answers.profile import profile_answer
 from onnxperf.analyze.answers.sweep import sweep_answer
-from onnxperf.analyze.judges.comparison import with_times_of_today
 from onnxperf.analyze.judges.crossover import sweep_models
 from onnxperf.analyze.judges.outcome import topic_of
 from onnxperf.analyze.judges.run_comparison import compare_runs
 from onnxperf.api._keeping.run_writer import RunWriter
 from onnxperf.errors import BadOption, OnnxperfError
-from onnxperf.records.diff import Diff
-from onnxperf.records.profile import Profile
 from onnxperf.records.race import Bench
 from onnxperf.render.kit.complaints import complain
 from onnxperf.results.base import Result, result_classes
@@ -29,7 +22,6 @@ Where = str | Path | None
 Opened = Where | Store
 """Also a store that is open already, and stays so."""
 T = TypeVar("T")
-_SENTENCES: dict[type, Callable[[Any], str]] = {Profile: profile_answer, Diff: diff_answer}
 
 
 def keep(
@@ -59,10 +51,6 @@ def keep(
 def load_result(run: str, *, store: Opened = None) -> Result[Any]:
     """A run from the store, as if it had just been measured; `run` may be the start of an id, or last."""
     name, (record, tags) = _found(run, store, lambda opened, name: (opened.load_record(name), opened.find(name).tags))
-    record = with_times_of_today(record)
-    if type(record) in _SENTENCES:
-        # Its times may have been computed anew: the sentence follows from what is shown.
-        record = replace(record, answer=_SENTENCES[type(record)](record))
     result = result_classes()[type(record)](record)
     result.run, result.tags = name, tags
     return result
@@ -70,8 +58,7 @@ def load_result(run: str, *, store: Opened = None) -> Result[Any]:
 
 def load_bench(run: str, *, store: Opened = None) -> tuple[str, Bench]:
     """The whole id of a run of cases, and its record with all raw blocks."""
-    name, record = _found(run, store, Store.load)
-    return name, with_times_of_today(record)
+    return _found(run, store, Store.load)
 
 
 def compare(first: str, second: str, *, store: Opened = None) -> ComparisonResult:

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace as dataclass_replace
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
 import onnx
 from msgspec.structs import replace
 
-from onnxperf.analyze.answers.einsum import estimate_answer, partial_answer, race_answer
-from onnxperf.analyze.judges.einsum import chosen_in, graphs_in, is_decided, winner_in
-from onnxperf.api._shared.candidate_race import LIMIT, CandidateRace, EinsumRequest, SearchEnd
+from onnxperf.analyze.answers.einsum import (
+    estimate_answer,
+    finalists_note,
+    for_the_whole,
+    left_out_note,
+    no_limit_note,
+    partial_answer,
+    race_answer,
+)
+from onnxperf.analyze.judges.einsum import beats, chosen_in, graphs_in, is_decided, winner_in
+from onnxperf.api._shared.einsum_race import LIMIT, CandidateRace, EinsumRequest, SearchEnd, finalists_within, part
 from onnxperf.api._shared.requests import require
 from onnxperf.contraction import store
 from onnxperf.contraction.candidates import (
@@ -27,15 +38,21 @@ from onnxperf.contraction.candidates import (
 from onnxperf.contraction.equation import Equation, Letters
 from onnxperf.contraction.graph import DEFAULT_OPSET, Draft
 from onnxperf.contraction.orders import as_written
+from onnxperf.contraction.search import Entrant
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.machine.cores import usable_cores
 from onnxperf.measure.race import Progress
 from onnxperf.records.einsum import EinsumPlan, OrderTime
+from onnxperf.records.race import Case
 from onnxperf.results.einsum import EinsumResult
 from onnxperf.runtimes.find import find_runtime
 
-RACE_S = 5.0
+DEFAULT_TIME_S = 18.0
+_SEARCH_SHARE = 0.3
+"""Part of the time that the search may take at most; what it leaves is for the race."""
+_WORTH_A_RACE = 0.95
+"""Another order of the Einsum is raced only if the search found it faster by more than chance makes it."""
 EINSUM, BEST_EINSUM, DECOMPOSED = "ORT Einsum as written", "ORT Einsum, best order", "decomposed as written"
 
 Orders = Sequence[tuple[Letters, Candidate]]
@@ -75,7 +92,7 @@ def plan_for(
     *,
     search: bool,
     again: bool = False,
-    time: float = RACE_S,
+    time: float = DEFAULT_TIME_S,
     progress: Progress = lambda _done, _text: None,
 ) -> EinsumResult:
     """The plan that was found before, or a new one; what was interrupted or is undecided is not kept for later."""
@@ -100,34 +117,78 @@ def estimated_plan(request: EinsumRequest) -> store.Kept:
 
 
 def searched_plan(request: EinsumRequest, time: float, progress: Progress) -> store.Kept:
-    """Time the graphs in stages, then race the finalists and the others on fresh rounds."""
+    """Time the graphs in stages, then race the finalists and the others on fresh rounds; all within `time` seconds."""
+    begin = monotonic()
     orders = decompositions(request.equation, request.dtype, request.opset, request.portable)
     graphs = _distinct([*_graphs(request), *([] if request.einsum_only else [each for _, each in orders])])
+    written = orders[0][1].draft
+    needed = [i for i, each in enumerate(graphs) if each.draft == written or _is_plain_einsum(each, request)]
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
-        contest = CandidateRace(request, Path(folder), graphs, request.operands())
-        end = contest.search(lambda done, text: progress(done / 2, text))
+        contest = CandidateRace(request, Path(folder), graphs, request.operands(), needed)
+        search_s = _SEARCH_SHARE * time - (monotonic() - begin)
+        end = contest.search(search_s, part(progress, 0.0, _SEARCH_SHARE))
         if end.found.interrupted:
             return _partial(request, graphs, orders, end)
-        labelled = _labelled(request, graphs, end, orders[0][1].draft)
-        case = contest.race(labelled, time, lambda done, text: progress(0.5 + done / 2, text))
-    chosen, winner = chosen_in(case, LIMIT), winner_in(case, LIMIT)
+        before_s = monotonic() - begin
+        end = _affordable(end, time, time - before_s)
+        labelled = _labelled(request, graphs, end, written)
+        try:
+            case = contest.race(labelled, time - before_s, end.start_s, part(progress, _SEARCH_SHARE, 1.0))
+        except KeyboardInterrupt:  # before its first round
+            return _partial(request, graphs, orders, end)
+    hints = (replace(each, reason=for_the_whole(each.reason, before_s)) for each in case.subjects)
+    return _raced_plan(request, graphs, orders, end, labelled, replace(case, subjects=tuple(hints)))
+
+
+def _affordable(end: SearchEnd, time: float, left_s: float) -> SearchEnd:
+    """What the search found with as many finalists as the race has time for, and notes on what time cut off."""
+    untimed = sum(each.time_ns is None and not each.reason for each in end.entrants)
+    notes = [left_out_note(untimed, len(end.entrants), time)] if untimed else []
+    finalists = end.found.finalists
+    room = finalists_within(left_s, end.start_s, end.entrants[finalists[0]].time_ns or 0.0)
+    if room < len(finalists):
+        notes.append(finalists_note(room, len(finalists)))
+    return dataclass_replace(end, found=end.found._replace(finalists=finalists[:room]), notes=[*end.notes, *notes])
+
+
+def _raced_plan(
+    request: EinsumRequest,
+    graphs: Sequence[Candidate],
+    orders: Orders,
+    end: SearchEnd,
+    labelled: Mapping[str, Candidate],
+    case: Case,
+) -> store.Kept:
+    """What the race decided."""
+    case, limit, about_limit = _with_limit(case)
+    chosen, winner = chosen_in(case, limit), winner_in(case, limit)
     if chosen is None and case.interrupted:
         return _partial(request, graphs, orders, end)
     if chosen is None:
         reasons = {each.reason for each in case.subjects if each.name in labelled and each.reason}
         raise BadInput(f"no graph for {request.equation.text} could be raced: {'; '.join(sorted(reasons))}")
-    notes = ["interrupted: the finalists were raced only until then"] if case.interrupted else []
+    cut_short = ["interrupted: the finalists were raced only until then"] if case.interrupted else []
     plan = replace(
         _searched_basics(request, graphs, orders, end, labelled[chosen.name]),
         race=case,
         winner=winner.name if winner is not None else None,
-        limit=LIMIT if any(each.name == LIMIT and each.time_ns for each in case.subjects) else None,
+        limit=limit,
         interrupted=case.interrupted,
-        notes=(*end.notes, *notes),
-        answer=race_answer(case, LIMIT, request.equation.text),
+        notes=(*end.notes, *about_limit, *cut_short),
+        answer=race_answer(case, limit, request.equation.text),
     )
-    by_speedup = sorted(graphs_in(case, LIMIT), key=lambda each: -(each.speedup or 0.0))
+    by_speedup = sorted(graphs_in(case, limit), key=lambda each: -(each.speedup or 0.0))
     return _kept(request, plan, labelled[chosen.name], [labelled[each.name] for each in by_speedup])
+
+
+def _with_limit(case: Case) -> tuple[Case, str | None, list[str]]:
+    """The race with the name of its limit; without it, and with a note, where something takes less time."""
+    own = next((each for each in case.subjects if each.name == LIMIT), None)
+    faster = beats(case, LIMIT)
+    if own is not None and own.time_ns and faster is None:
+        return case, LIMIT, []
+    left = replace(case, subjects=tuple(each for each in case.subjects if each is not own))
+    return left, None, [no_limit_note(LIMIT, faster.name)] if faster is not None else []
 
 
 def _partial(request: EinsumRequest, graphs: Sequence[Candidate], orders: Orders, end: SearchEnd) -> store.Kept:
@@ -198,6 +259,10 @@ def _distinct(graphs: Sequence[Candidate]) -> list[Candidate]:
     return found
 
 
+def _ratio(one: Entrant, other: Entrant) -> float:
+    return (one.time_ns or math.inf) / (other.time_ns or math.inf)
+
+
 def _labelled(
     request: EinsumRequest, graphs: Sequence[Candidate], end: SearchEnd, written: Draft
 ) -> dict[str, Candidate]:
@@ -206,6 +271,8 @@ def _labelled(
     einsums = [i for i in numbers if _is_einsum(graphs[i]) and entrants[i].time_ns is not None]
     plain = next((i for i in einsums if _is_plain_einsum(graphs[i], request)), None)
     best = min(einsums, key=lambda i: entrants[i].time_ns or 0.0, default=None)
+    if best is not None and plain is not None and _ratio(entrants[best], entrants[plain]) > _WORTH_A_RACE:
+        best = None
     own = next((i for i in numbers if graphs[i].draft == written), None)
     wanted = [(EINSUM, plain), (BEST_EINSUM, best), (DECOMPOSED, own)]
     wanted += [(graphs[number].name, number) for number in end.found.finalists]
@@ -244,29 +311,32 @@ def _searched_basics(
     request: EinsumRequest, graphs: Sequence[Candidate], orders: Orders, end: SearchEnd, chosen: Candidate
 ) -> EinsumPlan:
     """What every search leaves behind, with the graph that was chosen."""
+    # Graphs that onnxruntime makes the same of are one, under the name of the first.
+    leaders = end.found.leaders or range(len(graphs))
+    same = {graph.draft: graphs[leader] for graph, leader in zip(graphs, leaders, strict=True)}
     times = {graph.draft: entrant.time_ns for graph, entrant in zip(graphs, end.entrants, strict=True)}
-    names = {graph.draft: graph.name for graph in graphs}
     # Of the letter orders that lead to the winner, the first is named; it may have been found in another way.
-    own = [order for order, each in orders if each.draft == chosen.draft]
+    own = [order for order, each in orders if _leader(each, same).draft == _leader(chosen, same).draft]
     return EinsumPlan(
-        **_basics(request, chosen, own[0] if own else chosen.order),
+        **_basics(request, _leader(chosen, same), own[0] if own else chosen.order),
         candidates=len(graphs),
         executed=end.found.distinct,
         graph_ns=times.get(chosen.draft),
-        orders=tuple(_order_time(request.equation, order, each.draft, names, times) for order, each in orders),
+        orders=tuple(
+            OrderTime(
+                order="".join(order),
+                equation=request.equation.renamed(order),
+                graph=_leader(each, same).name,
+                time_ns=times.get(each.draft),
+            )
+            for order, each in orders
+        ),
         machine=machines.describe_machine(),
     )
 
 
-def _order_time(
-    equation: Equation,
-    order: Letters,
-    draft: Draft,
-    names: Mapping[Draft, str],
-    times: Mapping[Draft, float | None],
-) -> OrderTime:
-    graph = names.get(draft) or describe(draft)
-    return OrderTime(order="".join(order), equation=equation.renamed(order), graph=graph, time_ns=times.get(draft))
+def _leader(graph: Candidate, same: Mapping[Draft, Candidate]) -> Candidate:
+    return same.get(graph.draft, graph)
 
 
 def _bytes(model: onnx.ModelProto) -> bytes:

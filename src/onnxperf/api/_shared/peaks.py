@@ -9,8 +9,10 @@ from msgspec.structs import replace
 from onnxperf.api._shared.racing import start_of
 from onnxperf.api._shared.subjects import Entry, open_entries, ort_spec
 from onnxperf.measure.machine import describe as machines
+from onnxperf.measure.machine import load
 from onnxperf.measure.machine import peaks as kept
 from onnxperf.measure.profiling import Progress
+from onnxperf.records.base import is_busy
 from onnxperf.records.headroom import Peaks
 from onnxperf.records.options import InputOptions, SessionOptions, WorkerLimits
 from onnxperf.wording.numbers import count
@@ -20,12 +22,13 @@ _SIZES = {"float": (1024, 384), "int8": (512,)}
 
 
 def peaks_of(threads: int, progress: Progress) -> Peaks:
-    """The peaks with so many threads; measured and kept where they are not known yet."""
-    return kept.recall(threads, _version(), machines.cpu_model()) or measured_peaks(threads, progress)
+    """The peaks with so many threads; measured and kept where they are not known yet, or only disturbed ones."""
+    known = kept.recall(threads, _version(), machines.cpu_model())
+    return measured_peaks(threads, progress) if known is None or known.disturbed else known
 
 
 def measured_peaks(threads: int, progress: Progress) -> Peaks:
-    """Measure the peaks with so many threads, in about two seconds, and keep them."""
+    """Measure the peaks with so many threads, in a few seconds, and keep them, or what was better before."""
     progress(0.0, f"measuring the peaks of this machine with {count(threads, 'thread')}")
     session = SessionOptions(threads=threads)
     entries = [(kind, size, _entry(kind, size)) for kind, sizes in _SIZES.items() for size in sizes]
@@ -33,10 +36,12 @@ def measured_peaks(threads: int, progress: Progress) -> Peaks:
         kept.Product(spec=ort_spec(entry, session), operations=2.0 * size**3, integers=kind == "int8")
         for kind, size, entry in entries
     ]
+    before = load.snapshot()
     found = kept.measure(
         products, threads, start_of(WorkerLimits()), machines.processors(), machines.available_memory()
     )
-    return kept.remember(replace(found, onnxruntime=_version()), machines.cpu_model())
+    disturbed = found.disturbed and is_busy(load.share_of_others(before, load.snapshot()))
+    return kept.remember(replace(found, disturbed=disturbed, onnxruntime=_version()), machines.cpu_model())
 
 
 def _version() -> str:

@@ -13,10 +13,11 @@ from onnxperf.analyze.answers.race import answer, before_the_race, note_on_other
 from onnxperf.analyze.judges.comparison import baseline_of, compare, rounds_to_units, settled
 from onnxperf.analyze.judges.gate import all_told
 from onnxperf.analyze.judges.instructions import with_counts_compared
+from onnxperf.analyze.judges.reasons import beyond
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.machine import load, noise
 from onnxperf.measure.messages import WorkerSpec
-from onnxperf.measure.plan import Plan
+from onnxperf.measure.plan import DEFAULT_TIME_S, Plan
 from onnxperf.measure.process import ProcessWorker
 from onnxperf.measure.race import Progress, RaceEnd, Settled, Tools, race
 from onnxperf.measure.worker_group import Launch
@@ -82,7 +83,9 @@ def judged_case(end: RaceEnd, options: RaceOptions, differing: Mapping[str, str]
         for subject in end.subjects
     ]
     judged = compare(measured, baseline, options.min_effect, options.alpha_share)
-    subjects = with_counts_compared(judged, baseline)
+    used_s = options.time or DEFAULT_TIME_S
+    longer = [replace(each, reason=beyond(each.reason, used_s)) for each in judged]
+    subjects = with_counts_compared(longer, baseline)
     return Case(
         model="",
         status=_status(subjects),

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.answers.headroom import headroom_answer, headroom_notes
 from onnxperf.analyze.answers.profile import profile_answer
+from onnxperf.analyze.answers.race import is_disturbance, note_on_others
 from onnxperf.analyze.graphs.attribution import attribute, source_times
 from onnxperf.analyze.graphs.modules import module_times, with_origins
 from onnxperf.analyze.trace import profile as sums
@@ -30,12 +31,14 @@ from onnxperf.api._shared.setups import only_setup
 from onnxperf.api._shared.subjects import Entry, ort_spec
 from onnxperf.errors import BadInput, SubjectError, refused
 from onnxperf.measure.machine import describe as machines
+from onnxperf.measure.machine import load
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.profiling import Progress, TurnsEnd, most_iterations, take_launches, take_turns
 from onnxperf.measure.reading import Outlined
 from onnxperf.measure.trace.read import read_trace, trace_of_events
 from onnxperf.model.node_settings import answer_settings, decode_settings
 from onnxperf.model.opened import Model
+from onnxperf.records.base import Experiment
 from onnxperf.records.headroom import Peaks
 from onnxperf.records.options import Recording, SessionOptions, WorkerLimits
 from onnxperf.records.profile import PROFILED_LAUNCHES, Profile, undisturbed
@@ -141,6 +144,18 @@ def time_of_calls(ends: Sequence[TurnsEnd], index: int) -> float | None:
     return undisturbed(calls) if calls else None
 
 
+def waits_of_calls(ends: Sequence[TurnsEnd], index: int, iterations: int) -> tuple[int | None, ...]:
+    """How long threads waited for a processor in each inference of a trace, in microseconds; the first is not known."""
+    waits = [ns // 1000 for end in ends for ns in end.turns[index].waited_ns]
+    return (None, *waits) if len(waits) + 1 == iterations else ()
+
+
+def notes_on_load(record: Experiment, noted: Sequence[str] = ()) -> tuple[str, ...]:
+    """A warning where other programs used the processors while this was measured, unless it was noted already."""
+    share = record.machine.others_share if record.machine is not None else None
+    return () if any(map(is_disturbance, noted)) else note_on_others(share)
+
+
 def profile_model(
     entry: Entry,
     settings: Settings,
@@ -156,25 +171,28 @@ def profile_model(
         plan = plan_recording(entry, session, Path(folder), "model")
         most = iterations_that_fit(plan, repeat, settings.limits, progress)
         specs, start = [ort_spec(entry, session), plan.spec], start_of(settings.limits)
+        machine, before = machines.describe_machine(), load.snapshot()
         with subject_errors_as_bad_input():
             ends = take_launches(specs, repeat, start, machines.processors(), progress, most, PROFILED_LAUNCHES)
         counted = launches_that_count(ends)
         result = result_of_recording(plan.recorded, *(end.turns[1].trace for end in counted))
         record = replace(
             result.record,
-            machine=machines.describe_machine(),
+            machine=load.machine_since(before, machine),
             session=session,
             command="onnxperf.profile",
             interrupted=ends[-1].interrupted,
             profiled_ns=time_of_calls(counted, 1),
             unprofiled_ns=time_of_calls(counted, 0),
+            waited_us=waits_of_calls(counted, 1, result.record.iterations),
         )
         result.record = replace(record, answer=profile_answer(record))  # the overhead may lead it
         if peaks is not None:
             result.record = _with_headroom(result, plan.recorded, peaks)
         if keep_trace is not None:
             _keep_traces(counted, Path(keep_trace))
-    result.record = replace(result.record, notes=(*result.record.notes, *_notes(entry, repeat, most)))
+    record = result.record
+    result.record = replace(record, notes=(*record.notes, *_notes(entry, repeat, most), *notes_on_load(record)))
     return result
 
 

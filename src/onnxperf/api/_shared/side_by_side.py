@@ -20,8 +20,10 @@ from onnxperf.api._shared.recordings import (
     subject_errors_as_bad_input,
     time_of_calls,
 )
-from onnxperf.api._shared.subjects import Entry
+from onnxperf.api._shared.subjects import Entry, ort_spec
 from onnxperf.measure.machine import describe as machines
+from onnxperf.measure.machine import load
+from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.profiling import Progress, take_launches
 from onnxperf.records.base import Machine
 from onnxperf.records.options import SessionOptions, WorkerLimits
@@ -53,13 +55,20 @@ def profiles_in_turns(
     limits: WorkerLimits,
     progress: Progress,
     launches: int = COMPARED_LAUNCHES,
+    with_unprofiled: bool = False,
 ) -> list[ProfileResult]:
-    """A profile of each; their iterations alternate, so that all meet the same conditions."""
+    """A profile of each; their iterations alternate, so that all meet the same conditions.
+
+    With `with_unprofiled`, sessions without the profiler take part, so that its cost is known.
+    """
+    before = load.snapshot()
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         plans = [
             plan_recording(each.entry, each.session, Path(folder), f"side{number}") for number, each in enumerate(sides)
         ]
-        results, interrupted = profile_plans(plans, repeat, limits, progress, launches)
+        unprofiled = [ort_spec(each.entry, each.session) for each in sides] if with_unprofiled else []
+        results, interrupted = profile_plans(plans, repeat, limits, progress, launches, unprofiled)
+    machine = load.machine_since(before, machine)
     for each, result in zip(sides, results, strict=True):
         result.record = replace(
             result.record, machine=machine, session=each.session, model=each.label, interrupted=interrupted
@@ -73,17 +82,20 @@ def profile_plans(
     limits: WorkerLimits,
     progress: Progress,
     launches: int = COMPARED_LAUNCHES,
+    unprofiled: Sequence[WorkerSpec] = (),
 ) -> ProfiledPlans:
-    """Profile plans in turn, in several launches where their nodes are to be compared."""
+    """Profile plans in turn, in several launches where their nodes are to be compared; `unprofiled` has the same
+    sessions without the profiler, or nothing."""
     fitting = [iterations_that_fit(plan, repeat, limits, progress) for plan in plans]
     most = min((each for each in fitting if each is not None), default=None)
-    specs = [plan.spec for plan in plans]
+    specs = [*(plan.spec for plan in plans), *unprofiled]
     with subject_errors_as_bad_input():
         ends = take_launches(specs, repeat, start_of(limits), machines.processors(), progress, most, launches)
     counted = launches_that_count(ends)
     results = []
     for index, plan in enumerate(plans):
         result = result_of_recording(plan.recorded, *(end.turns[index].trace for end in counted))
-        result.record = replace(result.record, profiled_ns=time_of_calls(counted, index))
+        beside = time_of_calls(counted, len(plans) + index) if unprofiled else None
+        result.record = replace(result.record, profiled_ns=time_of_calls(counted, index), unprofiled_ns=beside)
         results.append(result)
     return ProfiledPlans(results, ends[-1].interrupted)

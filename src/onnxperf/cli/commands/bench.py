@@ -78,7 +78,7 @@ def bench(
 
         onnxperf bench model.onnx --dim batch=8
 
-        onnxperf bench model.onnx --call all --plot calls.png
+        onnxperf bench model.onnx --call all -o calls.png
 
         onnxperf bench old.onnx new.onnx --shape X=1000x10 --time 20
 

@@ -41,13 +41,13 @@ class DiffFlags(Flags):
     no_race: Switch = False
     """Leave out the race without the profiler, which gives the verdict."""
     time: float | None = None
-    """Seconds of that race; 6, or as many as five launches or 20 rounds need, unless given."""
+    """Time budget of that race in seconds [default: 9, more for slow models]."""
     min_effect: str = "1%"
     """Smallest difference that matters in that race, such as 0.5%."""
     timeout: float = LONG_TIMEOUT_S
     """Seconds that one step (loading, a block of calls) may take."""
     min_share: str = "1%"
-    """Nodes with a smaller share of the time are folded into one row."""
+    """Rows with a smaller share of the time are folded into one."""
 
     def keywords(self) -> dict[str, Any]:
         """The keywords of the Python function."""

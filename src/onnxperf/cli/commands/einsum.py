@@ -50,9 +50,9 @@ class SearchFlags(Flags):
     runtime: str = "ort"
     """What executes the graphs: ort or numpy."""
     threads: int | None = None
-    """Threads of every subject; all usable cores unless given."""
+    """Threads of every subject [default: all usable cores]."""
     time: float | None = None
-    """Seconds of the final race; 5 unless given (6 for the race of whole models)."""
+    """Seconds for the whole command [default: 18]. With --rewrite [default: 18 for each equation, 9 for each race]."""
 
 
 _REWRITING = frozenset(("portable", "no_search", "threads", "time"))
@@ -94,7 +94,7 @@ def einsum(
 
 
 def _plan(equation: str, search: SearchFlags, inputs: OperandFlags, output: KeptOutputFlags) -> int:
-    from onnxperf.api._shared.einsum_plans import RACE_S
+    from onnxperf.api._shared.einsum_plans import DEFAULT_TIME_S
     from onnxperf.api.optimize_einsum import optimize_einsum
     from onnxperf.results.einsum import EinsumResult
 
@@ -107,7 +107,7 @@ def _plan(equation: str, search: SearchFlags, inputs: OperandFlags, output: Kept
             equation,
             shapes,
             search=not search.no_search,
-            time=RACE_S if search.time is None else search.time,
+            time=DEFAULT_TIME_S if search.time is None else search.time,
             progress=progress,
             **search.keywords(),
         ),

@@ -56,7 +56,7 @@ def memory(
 
         onnxperf memory model.onnx --dim batch=300000 --runtime ort,numpy
 
-        onnxperf memory model.onnx --input X=float64.npy --cast --plot memory.png
+        onnxperf memory model.onnx --input X=float64.npy --cast -o memory.png
 
         onnxperf memory train.py:predict
 

@@ -91,7 +91,7 @@ def export(
 
         onnxperf runs export last -o run.json -o run.xlsx -o run.png
 
-        onnxperf runs export last --markdown -
+        onnxperf runs export last -o -.md
 
         onnxperf runs export --all --format bundle -o runs.onnxperf.zip
 

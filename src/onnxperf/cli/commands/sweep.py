@@ -118,7 +118,7 @@ def sweep(
 
         onnxperf sweep plan.toml --dry-run
 
-        onnxperf sweep plan.toml --csv all.csv --plot crossover.png
+        onnxperf sweep plan.toml -o all.csv -o crossover.png
 
         onnxperf sweep plan.toml --resume last --retry oom
 

@@ -72,7 +72,7 @@ class ViewOutput(OutputFlags):
     @property
     def prints(self) -> bool:
         """Whether the listing is printed: nothing else was requested."""
-        return self.as_ in (None, "text") and not any((self.output, self.json, self.markdown))
+        return self.as_ in (None, "text") and not any((self.output, self.json))
 
     @property
     def to_stdout(self) -> bool:

@@ -9,8 +9,10 @@ from typing import Any
 
 import psutil
 from msgspec import Struct
+from msgspec.structs import replace
 
-from onnxperf.measure.machine.describe import processors
+from onnxperf.measure.machine.describe import after_the_race, processors
+from onnxperf.records.base import Machine
 
 _LEAST_S = 0.5
 """The kernel counts in steps of 10 ms: within less processor time, a share would be of the steps."""
@@ -47,6 +49,11 @@ def share_of_others(start: Snapshot, end: Snapshot) -> float | None:
         return None
     used_s = total_s - (end.idle_s - start.idle_s)
     return min(max((used_s - (end.own_s - start.own_s)) / total_s, 0.0), 1.0)
+
+
+def machine_since(start: Snapshot, machine: Machine) -> Machine:
+    """The machine with its state of now, and with what others used of it since `start`."""
+    return replace(after_the_race(machine), others_share=share_of_others(start, snapshot()))
 
 
 def _allowed(times: Sequence[Any]) -> list[Any]:

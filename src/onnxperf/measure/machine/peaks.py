@@ -22,12 +22,15 @@ from onnxperf.measure.machine.cores import usable_cores
 from onnxperf.measure.messages import Load, MoveBytes, Prepare, TimeEach, WorkerSpec
 from onnxperf.measure.plan import processors_of
 from onnxperf.measure.process import Worker, move_to
+from onnxperf.records.base import FREE_SHARE
 from onnxperf.records.headroom import Bandwidth, Peaks
 
-_VERSION = 1
+_VERSION = 2
 """Of how peaks are measured: those that were found in another way are not used."""
 _PRODUCT_NS = 250_000_000
 _CALLS = range(5, 401)
+_PATIENCE = 4
+"""Times as long for a product, or for a size of arrays, of which no call was free of other programs."""
 _MOVING_NS = 60_000_000
 """For each product, and for each size of arrays."""
 _SMALLEST_BYTES, _STEP = 1 << 17, 2
@@ -56,15 +59,18 @@ class Product(Struct, frozen=True, kw_only=True):
 def measure(products: Sequence[Product], threads: int, launch: Launch, cpus: Sequence[int], free_bytes: int) -> Peaks:
     """The best of many products of each kind, and of many rounds of moving arrays."""
     speeds: dict[bool, float] = {}
+    free: dict[bool, bool] = {}
     for product in products:
-        speed = product.operations / _fastest_call_ns(product.spec, threads, launch, cpus)
-        speeds[product.integers] = max(speed, speeds.get(product.integers, 0.0))
+        fastest_ns, is_free = _fastest_call_ns(product.spec, threads, launch, cpus)
+        kind = product.integers
+        speeds[kind] = max(product.operations / fastest_ns, speeds.get(kind, 0.0))
+        free[kind] = is_free or free.get(kind, False)
     sizes = array_sizes(threads, last_cache_bytes(), free_bytes)
     mover = WorkerSpec(subjects=(), threads=1, feeds={})
     with closing(launch(mover)) as worker:
         worker.wait_until_ready()
         move_to(worker, processors_of(0, cpus, threads))
-        moved = worker.ask(MoveBytes(threads, sizes, _MOVING_NS))
+        moved = worker.ask(MoveBytes(threads, sizes, _MOVING_NS, _PATIENCE))
     return Peaks(
         threads=threads,
         cores=usable_cores(),
@@ -73,11 +79,13 @@ def measure(products: Sequence[Product], threads: int, launch: Launch, cpus: Seq
         bandwidths=tuple(
             Bandwidth(size_bytes=size, gb_per_s=rate) for size, rate in zip(sizes, moved.gb_per_s, strict=True)
         ),
+        disturbed=not all((*free.values(), *moved.free)),
         date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     )
 
 
-def _fastest_call_ns(spec: WorkerSpec, threads: int, launch: Launch, cpus: Sequence[int]) -> float:
+def _fastest_call_ns(spec: WorkerSpec, threads: int, launch: Launch, cpus: Sequence[int]) -> tuple[float, bool]:
+    """The fastest call, and whether one did not have to wait for a processor; without one, there are more calls."""
     with closing(launch(spec)) as worker:
         worker.wait_until_ready()
         worker.ask(Load(spec))
@@ -85,7 +93,15 @@ def _fastest_call_ns(spec: WorkerSpec, threads: int, launch: Launch, cpus: Seque
         move_to(worker, processors_of(0, cpus, threads))
         guess_ns = min(worker.ask(TimeEach(0, 3, 0)).call_ns)
         calls = max(_CALLS[0], min(int(_PRODUCT_NS / max(guess_ns, 1)), _CALLS[-1]))
-        return float(max(min([guess_ns, *worker.ask(TimeEach(0, calls, 0)).call_ns]), 1))
+        fastest_ns, is_free = guess_ns, False
+        for _ in range(_PATIENCE):
+            timed = worker.ask(TimeEach(0, calls, 0, waits=True))
+            fastest_ns = min(fastest_ns, *timed.call_ns)
+            pairs = zip(timed.call_ns, timed.waited_ns, strict=False)
+            is_free = any(waited_ns <= FREE_SHARE * call_ns for call_ns, waited_ns in pairs)
+            if is_free or not timed.waited_ns:
+                break
+        return float(max(fastest_ns, 1)), is_free
 
 
 def array_sizes(threads: int, cache_bytes: int, free_bytes: int) -> tuple[int, ...]:
@@ -145,6 +161,7 @@ def _best(before: Peaks, now: Peaks) -> Peaks:
     rates = {each.size_bytes: each.gb_per_s for each in before.bandwidths}
     return replace(
         now,
+        disturbed=before.disturbed and now.disturbed,
         gflop_per_s=max(before.gflop_per_s, now.gflop_per_s),
         int8_gop_per_s=max(integers, default=None),
         bandwidths=tuple(

@@ -16,6 +16,7 @@ import numpy as np
 from onnxperf.measure import messages
 from onnxperf.measure.messages import TimedBlock, TimedEach, TimedSplit, WarmedUp
 from onnxperf.measure.worker import retracing
+from onnxperf.records.base import FREE_SHARE
 
 if TYPE_CHECKING:
     from onnxperf.measure.worker.host import Host
@@ -25,8 +26,8 @@ Work = Callable[[], object]
 
 monotonic_ns: Clock = time.perf_counter_ns
 """The clock of all measurements; on Linux it is the same for every process of the machine."""
-_FREE_SHARE = 0.02
-"""Of a piece: when threads together waited less than that for a processor, no other program took one."""
+_SETTLING_S = 0.003
+"""After the last call: a thread that still waits then gets its processor, and its wait is counted."""
 cpu_time_ns: Clock = time.process_time_ns
 """CPU time, user and system, of all threads of this process; that of its children is not in it."""
 
@@ -55,6 +56,7 @@ def time_block(
     clock: Clock = monotonic_ns,
     cpu_clock: Clock = cpu_time_ns,
     waited: Clock | None = None,
+    longest_ns: int = 0,
 ) -> TimedBlock:
     """Time `calls` calls together, in so many pieces, after untimed ones that refill caches.
 
@@ -76,19 +78,22 @@ def time_block(
             if waited is not None:
                 waits[piece + 1] = waited()
                 begins[piece + 1 : piece + 2] = [clock()] if piece + 1 < len(sizes) else []
+            if longest_ns and ends[piece] - begins[0] > longest_ns:
+                sizes, ends, begins = sizes[: piece + 1], ends[: piece + 1], begins[: piece + 1]
+                break
         cpu_ns = cpu_clock() - cpu_ns
     if waited is None:
         begins[1:] = ends[:-1]
     times = [end - begin for begin, end in zip(begins, ends, strict=True)]
     quickest_ns = min(map(truediv, times, sizes))
-    free = None if waited is None else _free_pieces(times, waits)
-    return TimedBlock(begins[0], sum(times), [], quickest_ns, cpu_ns, free_pieces=free)
+    free = None if waited is None else _free_pieces(times, waits[: len(times) + 1])
+    return TimedBlock(begins[0], sum(times), [], quickest_ns, cpu_ns, free_pieces=free, calls=_if_fewer(sizes, calls))
 
 
 def _free_pieces(times: Sequence[int], waits: Sequence[int]) -> int:
     """Pieces in which threads together waited for a processor less than a small part of the time."""
     return sum(
-        after - before <= _FREE_SHARE * time for time, (before, after) in zip(times, pairwise(waits), strict=True)
+        after - before <= FREE_SHARE * time for time, (before, after) in zip(times, pairwise(waits), strict=True)
     )
 
 
@@ -97,12 +102,51 @@ def sizes_of(calls: int, pieces: int) -> list[int]:
     return [calls * (piece + 1) // pieces - calls * piece // pieces for piece in range(pieces)]
 
 
-def time_each(work: Work, calls: int, warm_ns: int | None, clock: Clock = monotonic_ns) -> list[int]:
+def _if_fewer(sizes: Sequence[int], calls: int) -> int | None:
+    """The calls of a block that ended early."""
+    done = sum(sizes)
+    return done if done < calls else None
+
+
+def time_each(
+    work: Work,
+    calls: int,
+    warm_ns: int | None,
+    clock: Clock = monotonic_ns,
+    waited: Clock | None = None,
+    sleep: Callable[[float], object] = time.sleep,
+) -> TimedEach:
     """Time every one of `calls` calls by itself; None means that there are no others, not even to warm up."""
     if warm_ns is not None:
         warm_up(work, warm_ns, clock)
+    durations, waits = [0] * calls, [0] * (calls + 1)
     with _no_garbage_collection():
-        return _each(work, calls, clock)
+        if waited is not None:
+            waits[0] = waited()
+        for turn in range(calls):
+            start = clock()
+            work()
+            durations[turn] = clock() - start
+            if waited is not None:
+                waits[turn + 1] = waited()
+    if waited is None:
+        return TimedEach(durations)
+    sleep(_SETTLING_S)
+    waits[-1] = waited()
+    return TimedEach(durations, waits_of_calls(durations, waits))
+
+
+def waits_of_calls(durations: Sequence[int], readings: Sequence[int]) -> list[int]:
+    """How long threads waited in each call: the kernel counts a wait when it is over, maybe some calls later.
+
+    So what exceeds the time of a call belongs to the calls before.
+    """
+    waits, earlier = [0] * len(durations), 0
+    for turn in reversed(range(len(durations))):
+        counted = readings[turn + 1] - readings[turn] + earlier
+        waits[turn] = min(counted, durations[turn])
+        earlier = counted - waits[turn]
+    return waits
 
 
 def time_each_in_block(
@@ -113,6 +157,7 @@ def time_each_in_block(
     clock: Clock = monotonic_ns,
     cpu_clock: Clock = cpu_time_ns,
     waited: Clock | None = None,
+    longest_ns: int = 0,
 ) -> TimedBlock:
     """Time `calls` calls together as `time_block` does, and every one of them by itself as well."""
     warm_up(work, warm_ns, clock)
@@ -129,14 +174,19 @@ def time_each_in_block(
             durations[turn] = clock() - begin
             if waited is not None:
                 waits[turn + 1] = waited()
+            if longest_ns and begin + durations[turn] - start > longest_ns:
+                del durations[turn + 1 :]
+                break
         total = clock() - start
         cpu_ns = cpu_clock() - cpu_ns
+    done = len(durations)
+    pieces, fewer = min(pieces, done), done if done < calls else None
     if waited is None:
-        return TimedBlock(start, total, durations, _quickest(durations, pieces), cpu_ns)
-    ends = list(accumulate(sizes_of(calls, pieces), initial=0))
+        return TimedBlock(start, total, durations, _quickest(durations, pieces), cpu_ns, calls=fewer)
+    ends = list(accumulate(sizes_of(done, pieces), initial=0))
     times = [sum(durations[begin:end]) for begin, end in pairwise(ends)]
-    free = _free_pieces(times, [waits[end] for end in ends])
-    return TimedBlock(start, sum(durations), durations, _quickest(durations, pieces), cpu_ns, free_pieces=free)
+    free, quickest_ns = _free_pieces(times, [waits[end] for end in ends]), _quickest(durations, pieces)
+    return TimedBlock(start, sum(durations), durations, quickest_ns, cpu_ns, free_pieces=free, calls=fewer)
 
 
 def time_paced(
@@ -177,15 +227,6 @@ def time_paced(
 def _quickest(durations: list[int], pieces: int) -> float:
     left = iter(durations)
     return min(sum(islice(left, size)) / size for size in sizes_of(len(durations), pieces))
-
-
-def _each(work: Work, calls: int, clock: Clock) -> list[int]:
-    durations = [0] * calls
-    for turn in range(calls):
-        start = clock()
-        work()
-        durations[turn] = clock() - start
-    return durations
 
 
 def time_split(
@@ -267,14 +308,18 @@ def answer_time_block(host: Host, request: messages.TimeBlock) -> TimedBlock:
         return time_paced(work, calls, warm_ns, request.every_ns, pieces)
     timed = time_each_in_block if request.each else time_block
     if not request.waits:
-        return timed(work, calls, warm_ns, pieces)
+        return timed(work, calls, warm_ns, pieces, longest_ns=request.longest_ns)
     with waiting_clock() as waited:
-        return timed(work, calls, warm_ns, pieces, waited=waited)
+        return timed(work, calls, warm_ns, pieces, waited=waited, longest_ns=request.longest_ns)
 
 
 def answer_time_each(host: Host, request: messages.TimeEach) -> TimedEach:
     """Time single calls of a subject."""
-    return TimedEach(time_each(host.calls[request.subject], request.calls, request.warm_ns))
+    work = host.calls[request.subject]
+    if not request.waits:
+        return time_each(work, request.calls, request.warm_ns)
+    with waiting_clock() as waited:
+        return time_each(work, request.calls, request.warm_ns, waited=waited)
 
 
 def answer_split_each(host: Host, request: messages.SplitEach) -> TimedSplit:

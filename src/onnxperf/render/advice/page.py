@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from onnxperf.records.advice import Advice, TrialOutcome, Tried
+from onnxperf.records.advice import Advice, OperatorShare, TrialOutcome, Tried
 from onnxperf.render.kit.machine import cpu_text
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
+from onnxperf.render.profile.tables import share_heading
 from onnxperf.wording.names import capital, dims_text, listed, name_of
-from onnxperf.wording.numbers import count, factor, interval
+from onnxperf.wording.numbers import count, factor, grouped, interval, microseconds, percent
 
 _HEADINGS: dict[TrialOutcome, str] = {
     "gain": "What helps",
@@ -38,6 +39,9 @@ _RESULTS: dict[TrialOutcome, str] = {
 }
 
 
+_MOST_OPERATORS = 10
+
+
 class ShownHazard(NamedTuple):
     """A hazard in sentences."""
 
@@ -58,6 +62,8 @@ def advice_page(record: Advice, hazards: Sequence[ShownHazard], answer: str) -> 
             parts += [line for each in chosen for line in _lines(each)]
     if record.tried:
         parts.append(_table(record))
+    if record.next_command:  # nothing helped
+        parts.append(_time_table(record))
     return [*parts, *closing(answer, record.notes, record.interrupted)]
 
 
@@ -93,6 +99,22 @@ def _table(record: Advice) -> Table:
         sharing.setdefault(each.trial.key, []).append(each)  # a trial against several hazards is one row
     rows = [_row(own[0], listed(titles.get(each.hazard, each.hazard) for each in own)) for own in sharing.values()]
     return without_empty(Table(columns, rows))
+
+
+def _time_table(record: Advice) -> Table:
+    """Where the time goes; what is left out is a row, and all rows add up."""
+    share = share_heading(record.overhead)
+    columns = (Column("operator", left=True, room=18), Column("nodes", rank=1), Column("time"), Column(share))
+    shown, rest = record.operators[:_MOST_OPERATORS], record.operators[_MOST_OPERATORS:]
+    rows = [Row(_time_cells(name_of(each.op_name), [each])) for each in shown]
+    rows += [Row(_time_cells(count(len(rest), "other"), rest), "dim")] if rest else []
+    rows.append(Row(_time_cells("total", record.operators), "bold"))
+    return Table(columns, rows, "Where the time goes")
+
+
+def _time_cells(name: str, several: Sequence[OperatorShare]) -> tuple[str, ...]:
+    time_us, share = sum(each.time_us for each in several), sum(each.share for each in several)
+    return name, grouped(sum(each.nodes for each in several)), microseconds(time_us), percent(share)
 
 
 def _row(tried: Tried, against: str) -> Row:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from onnxperf.records.diff import Diff, DiffRow, DiffSum
+from onnxperf.records.diff import Diff, DiffRow, DiffSum, Side, SourceChange
 from onnxperf.records.profile import Profile
 from onnxperf.records.race import Case
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
@@ -15,6 +15,7 @@ from onnxperf.render.profile.page import profile_facts
 from onnxperf.render.profile.tables import estimator, shapes_text
 from onnxperf.render.race.page import speedup_text, status_text
 from onnxperf.wording.names import name_of, shortened_apart
+from onnxperf.wording.nodes import renamed_text
 from onnxperf.wording.numbers import duration, grouped, microseconds, ratio
 
 MIN_SHARE = 0.01
@@ -24,8 +25,8 @@ _HEADING = 14
 SIDE_STYLES = {"=": "", "-": "red", "+": "green"}
 
 
-def diff_page(diff: Diff, sums: Sequence[DiffSum]) -> list[Part]:
-    """Both sides and their sums, the result of the race, the nodes side by side, answer, notes."""
+def diff_page(diff: Diff, sums: Sequence[DiffSum], changes: Sequence[SourceChange] = ()) -> list[Part]:
+    """Both sides and their sums, the result of the race, original and executed nodes side by side, answer, notes."""
     facts = [set(profile_facts(profile)) for profile in (diff.before, diff.after)]
     common = [fact for fact in profile_facts(diff.before) if fact in facts[1]]
     raced = race_line(diff.race) if diff.race is not None else ""
@@ -33,6 +34,7 @@ def diff_page(diff: Diff, sums: Sequence[DiffSum]) -> list[Part]:
         Heading(f"{name_of(diff.before.model)} against {name_of(diff.after.model)}", common),
         sides_table(diff),
         *([GAP, Line(raced)] if raced else []),
+        *([sources_table(diff, changes)] if changes else []),
         *([rows_table(diff, sums)] if sums else []),
         *closing(diff.answer, diff.notes, _interrupted(diff)),
     ]
@@ -82,17 +84,36 @@ def _time_in_nodes(profile: Profile) -> str:
     return microseconds(profile.usual_nodes_us) + (" overlapping" if profile.nodes_overlap else "")
 
 
+def sources_table(diff: Diff, changes: Sequence[SourceChange]) -> Table:
+    """A row per group of original nodes, whatever each side executes for them; the rows add up to the nodes."""
+    columns = (
+        Column("nodes of the original model", left=True, room=24, folds=True),
+        *(Column(name) for name in _headings(diff)),
+        Column("difference", rank=1),
+        Column("speedup"),
+    )
+    rows = [
+        Row((each.label, *_source_times(each)), style="dim" if each.others or each.doubt else "") for each in changes
+    ]
+    rows.append(Row(("total", *_total_times([(each.before_us, each.after_us) for each in changes])), "bold"))
+    return Table(columns, rows, f"Time per original node ({_estimators(diff)})")
+
+
+def _source_times(each: SourceChange) -> tuple[str, ...]:
+    if each.on_both:
+        return _both_times(each.before_us, each.after_us, each.doubt)
+    return _lone_times(each.before_us, each.after_us, "+" if each.after_executed else "-")
+
+
 def rows_table(diff: Diff, sums: Sequence[DiffSum]) -> Table:
     """A row per node of both sides, in the order of execution; several nodes together where a sum has them."""
-    before, after = shortened_apart([name_of(name) for name in side_names(diff)], _HEADING)
     columns = (
         Column(""),
         Column("operator", left=True, room=12),
         Column("node", left=True, rank=2, room=14),
         Column("provider", left=True, rank=3, room=4),
         Column("shapes", left=True, rank=4, room=18),
-        Column(before),
-        Column(after),
+        *(Column(name) for name in _headings(diff)),
         Column("difference", rank=1),
         Column("speedup"),
     )
@@ -104,36 +125,46 @@ def rows_table(diff: Diff, sums: Sequence[DiffSum]) -> Table:
             rows.append(Row((row.side, each.name, "", "", "", *_diff_times(each)), style="dim"))
             continue
         provider = row.provider.removesuffix("ExecutionProvider") if providers else ""
-        words = (row.side, name_of(row.op_name), _diff_name(row), provider, shapes_text(row))
+        words = (row.side, renamed_text(row.op_name, row.after_op_name), diff_name(row), provider, shapes_text(row))
         rows.append(Row((*words, *_diff_times(each)), style="dim" if each.noise else SIDE_STYLES[row.side]))
-    rows.append(Row(("", "total", "", "", "", *_total_times(sums)), "bold"))
-    return without_empty(Table(columns, rows, f"Time per node ({_estimators(diff)})"))
+    times = [(each.before_usual_us, each.after_usual_us) for each in sums]
+    rows.append(Row(("", "total", "", "", "", *_total_times(times)), "bold"))
+    return without_empty(Table(columns, rows, f"Time per executed node ({_estimators(diff)})"))
 
 
-def _total_times(sums: Sequence[DiffSum]) -> tuple[str, ...]:
+def _headings(diff: Diff) -> list[str]:
+    return shortened_apart([name_of(name) for name in side_names(diff)], _HEADING)
+
+
+def _total_times(times: Sequence[tuple[float, float]]) -> tuple[str, ...]:
     """The sums of the rows; what they are worth without the profiler is for the race to say."""
-    before = math.fsum(each.before_usual_us for each in sums)
-    after = math.fsum(each.after_usual_us for each in sums)
-    return microseconds(before), microseconds(after), _difference(before, after), _speedup(before, after)
+    return _both_times(math.fsum(before for before, _ in times), math.fsum(after for _, after in times))
 
 
 def _estimators(diff: Diff) -> str:
     return ", ".join(dict.fromkeys(estimator(profile) for profile in (diff.before, diff.after)))
 
 
-def _diff_name(row: DiffRow) -> str:
-    names = [name_of(name) for name in dict.fromkeys((row.before_name, row.after_name)) if name]
-    return inside(row) + " -> ".join(names)
+def diff_name(row: DiffRow) -> str:
+    """A node with both of its names, and the nodes whose bodies it is in."""
+    return inside(row) + renamed_text(row.before_name, row.after_name)
 
 
 def _diff_times(each: DiffSum) -> tuple[str, ...]:
     before, after, side = each.before_usual_us, each.after_usual_us, each.rows[0].side
+    return _both_times(before, after, each.doubt) if side == "=" else _lone_times(before, after, side)
+
+
+def _both_times(before: float, after: float, doubt: str = "") -> tuple[str, ...]:
+    return microseconds(before), microseconds(after), _difference(before, after), doubt or _speedup(before, after)
+
+
+def _lone_times(before: float, after: float, side: Side) -> tuple[str, ...]:
+    """Of what only one side executes."""
     difference = _difference(before, after)
     if side == "-":
         return microseconds(before), "", difference, "gone"
-    if side == "+":
-        return "", microseconds(after), difference, "new"
-    return microseconds(before), microseconds(after), difference, each.doubt or _speedup(before, after)
+    return "", microseconds(after), difference, "new"
 
 
 def _difference(before: float, after: float) -> str:

@@ -10,11 +10,29 @@ from onnxperf.records.profile import ModuleTime, NodeTime, Profile, SourceTime
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.profile.groups import TIMELESS, inside, members
 from onnxperf.wording.names import name_of
-from onnxperf.wording.numbers import NOTHING, count, decimal_size, grouped, magnitude, microseconds, per_second, ratio
+from onnxperf.wording.numbers import (
+    NOTHING,
+    count,
+    decimal_size,
+    duration,
+    grouped,
+    magnitude,
+    microseconds,
+    per_second,
+    ratio,
+)
 
 T = TypeVar("T")
-BOUNDS: dict[Bound, str] = {"compute": "arithmetic", "memory": "memory", "nothing": "", "unknown": "not known"}
+BOUNDS: dict[Bound, str] = {
+    "compute": "arithmetic",
+    "memory": "memory",
+    "nothing": "",
+    "unknown": "not known",
+    "disturbed": "not judged",
+}
 """What limits a node, in words."""
+NOT_DRAWN = "without counted operations, or with disturbed times,"
+"""Nodes that a roofline leaves out."""
 _FAR = 100
 """Times its limit from which on a node only pays for being called."""
 _FIGURES = (
@@ -116,11 +134,18 @@ def _table(
 ) -> Table:
     drawn = [Row((*names, *_figures(limit)), styles={len(names) + 5: "dim"}) for names, limit in rows]
     if others:
-        time, won = sum(each.time_us for each in others), sum(each.could_win_us for each in others)
+        time = sum(each.time_us for each in others)
+        won = sum(each.could_win_us for each in others) if any(each.is_judged for each in others) else None
         blank = [""] * (len(columns) + len(_FIGURES))
         blank[0], blank[len(columns)], blank[-1] = count(len(others), "other"), microseconds(time), microseconds(won)
         drawn.append(Row(blank, style="dim"))
     return without_empty(Table((*columns, *_FIGURES), drawn, title))
+
+
+def could_win_text(us: float, limit: Limit) -> str:
+    """What a node could win of its time, or why that is not said."""
+    of = duration(limit.time_us * 1e3)
+    return f"{duration(us * 1e3)} of {of}" if limit.is_judged else f"{of}, {BOUNDS[limit.bound]}"
 
 
 def _figures(limit: Limit) -> tuple[str, ...]:
@@ -133,12 +158,12 @@ def _figures(limit: Limit) -> tuple[str, ...]:
         per_second(limit.gb_per_s if limit.moved_bytes else None),
         BOUNDS[limit.bound],
         _of_limit(limit),
-        microseconds(None if limit.bound == "unknown" else limit.could_win_us),
+        microseconds(limit.could_win_us if limit.is_judged else None),
     )
 
 
 def _of_limit(limit: Limit) -> str:
-    if limit.ratio is None or limit.bound == "unknown":
+    if limit.ratio is None or not limit.is_judged:
         return NOTHING
     if limit.ratio > _FAR:
         return f"> {grouped(_FAR)}×"  # noqa: RUF001

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from onnxperf.records.profile import Optimization, SourceGroup
 from onnxperf.render.kit.machine import cpu_text, runtime_texts
@@ -11,6 +11,7 @@ from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.profile.groups import TIMELESS, gone, inside
 from onnxperf.render.profile.page import session_facts
 from onnxperf.wording.names import first_of, name_of
+from onnxperf.wording.nodes import nodes_text
 from onnxperf.wording.numbers import grouped, signed
 
 SHORT_LIST = 10
@@ -64,12 +65,8 @@ def _groups(record: Optimization, most: int | None) -> Iterator[Line]:
 
 
 def _became(group: SourceGroup) -> str:
-    before, after = _named(group.sources, group.source_ops), _named(group.executed, group.executed_ops)
+    before, after = nodes_text(group.sources, group.source_ops), nodes_text(group.executed, group.executed_ops)
     return f"{inside(group)}{f'{before} -> {after}' if before else after}"
-
-
-def _named(names: Sequence[str], ops: Sequence[str]) -> str:
-    return " + ".join(f"{name_of(name)} {name_of(op)}" for name, op in zip(names, ops, strict=False))
 
 
 _HEADINGS = {"fused": "Fused", "inserted": "Inserted", **TIMELESS, "unattributed": "Of unknown origin"}

@@ -11,7 +11,7 @@ from onnxperf.render.kit.machine import cpu_text
 from onnxperf.render.kit.page import Heading, Part, closing
 from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.wording.names import name_of, shortened
-from onnxperf.wording.numbers import count, microseconds
+from onnxperf.wording.numbers import count, duration, microseconds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,6 +45,8 @@ def _table(record: Profiles) -> Table:
     rows.append(Row(["total", *(microseconds(each.usual_nodes_us) for each in record.variants)], "bold"))
     if all(each.usual_run_us for each in record.variants):
         rows.append(Row(["measured inference", *(microseconds(each.usual_run_us) for each in record.variants)], "bold"))
+    if all(each.unprofiled_ns for each in record.variants):
+        rows.append(Row(["a call without the profiler", *(duration(each.unprofiled_ns) for each in record.variants)]))
     return Table(columns, rows, breaks=range(1, len(columns)))
 
 

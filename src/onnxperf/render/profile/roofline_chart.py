@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from onnxperf.records.headroom import Headroom, Limit
 from onnxperf.records.profile import NodeTime, Profile
 from onnxperf.render.kit import chart as fg
+from onnxperf.render.profile.headroom import NOT_DRAWN, could_win_text
 from onnxperf.wording.names import name_of, shortened, shortened_apart
 from onnxperf.wording.numbers import count, duration, percent, plain, significant
 
@@ -102,10 +103,7 @@ def _bars(profile: Profile, headroom: Headroom, colours: dict[str, str]) -> tupl
     names = shortened_apart([name_of("/".join([*node.path, node.name])) for node, _ in pairs], fg.NAME_LENGTH // 2)
     labels, values = fg.capped(names, [limit.could_win_us for _, limit in pairs], most=_BARS)
     shades = [colours.get(node.op_name, _OTHERS) for node, _ in pairs[: len(labels)]]
-    words = [
-        f"{duration(us * 1e3)} of {duration(limit.time_us * 1e3)}"
-        for us, (_, limit) in zip(values, pairs, strict=False)
-    ]
+    words = [could_win_text(us, limit) for us, (_, limit) in zip(values, pairs, strict=False)]
     if len(pairs) > _BARS:
         rest = sum(limit.time_us for _, limit in pairs[_BARS - 1 :])
         shades[-1], words[-1] = _OTHERS, f"{duration(values[-1] * 1e3)} of {duration(rest * 1e3)}"
@@ -176,10 +174,11 @@ def _dress(ax: Axes, headroom: Headroom, points: Sequence[_Point]) -> None:
         axis.set_tick_params(labelsize=fg.FONT)
     hidden = [each for each in headroom.nodes if each.time_us and not (each.flop and each.gflop_per_s)]
     share = sum(each.time_us for each in hidden) / (headroom.whole.time_us or 1.0)
-    left_out = (
-        f"; {count(len(hidden), 'node')} without counted operations ({percent(share)}) left out" if hidden else ""
+    left_out = f"; {count(len(hidden), 'node')} {NOT_DRAWN} left out ({percent(share)})" if hidden else ""
+    ax.set_xlabel(
+        f"operations per byte{left_out if points else '; no node has counted operations and an undisturbed time'}",
+        fontsize=fg.FONT,
     )
-    ax.set_xlabel(f"operations per byte{left_out if points else '; no node has counted operations'}", fontsize=fg.FONT)
     ax.set_ylabel("GFLOP/s; the area of a point is its time", fontsize=fg.FONT)
     ax.grid(color=fg.GRID, linewidth=0.8, zorder=0)
     ax.set_axisbelow(True)

@@ -64,9 +64,9 @@ def estimator(profile: Profile) -> str:
     return f"mean of {part} of {grouped(number)} iterations"
 
 
-def share_heading(profile: Profile) -> str:
+def share_heading(overhead: float | None) -> str:
     """Shares of a time that is mostly the profiler's are not called shares of the model."""
-    return "profiled share" if (profile.overhead or 0.0) >= DOMINATING_OVERHEAD else "share"
+    return "profiled share" if (overhead or 0.0) >= DOMINATING_OVERHEAD else "share"
 
 
 def _total(cells: dict[int, str], width: int) -> Row:
@@ -81,7 +81,7 @@ def operators_table(profile: Profile) -> Table:
         Column("nodes", rank=1),
         Column("calls", rank=2),
         Column("time"),
-        Column(share_heading(profile)),
+        Column(share_heading(profile.overhead)),
         Column("up to here", left=True, rank=5),
         Column("first", rank=4),
         Column("spread", rank=3),
@@ -124,7 +124,7 @@ def nodes_table(profile: Profile, top: int) -> Table:
         Column("self" if totals else "time"),
         Column("total", rank=4),
         Column("device", rank=2),
-        Column(share_heading(profile)),
+        Column(share_heading(profile.overhead)),
         Column("spread", rank=7),
     )
     rows = []
@@ -220,7 +220,7 @@ def modules_table(profile: Profile, top: int) -> Table | None:
         Column("nodes", rank=1),
         Column("self", rank=2),
         Column("total"),
-        Column(share_heading(profile)),
+        Column(share_heading(profile.overhead)),
     )
     costly = sorted(profile.modules, key=lambda module: -module.usual_total_us)[:top]
     shown = {module.module for module in costly}
@@ -263,7 +263,7 @@ def sources_table(profile: Profile, top: int) -> Table | None:
         Column("nodes of the original model", left=True, room=18),
         Column("executed as", left=True, room=12),
         Column("time"),
-        Column(share_heading(profile)),
+        Column(share_heading(profile.overhead)),
     )
     whole = profile.usual_nodes_us
     costly = sorted(timed, key=lambda source: -source.usual_us)

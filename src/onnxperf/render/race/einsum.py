@@ -15,7 +15,7 @@ from onnxperf.wording.numbers import NOTHING, count, duration, grouped, interval
 
 WINNER = "*"
 _STYLES = {**STATUS_STYLES, **VERDICT_STYLES, "limit": "dim"}
-_LEGEND = "median: single calls · speedup: paired by launch"
+_LEGEND = "time: undisturbed time of a call · speedup: paired by launch"
 _SPEEDUP, _VERDICT = 3, 6
 """Places of the coloured columns."""
 
@@ -85,7 +85,7 @@ def race_table(plan: EinsumPlan) -> Table:
         Column(""),
         # Graphs that differ in their middle must stay apart.
         Column("subject", left=True, room=20, folds=True),
-        Column("median"),
+        Column("time"),
         Column("speedup"),
         Column("95 % interval", rank=1),
         Column("× limit", rank=2),  # noqa: RUF001

@@ -7,30 +7,27 @@ from collections.abc import Sequence
 
 from onnxperf.records.diff import Diff, DiffRow, DiffSum, SourceChange
 from onnxperf.records.profile import Profile, link, operator_link
-from onnxperf.render.kit.table import Column, Row, Table
-from onnxperf.render.profile.diff import rows_table
+from onnxperf.render.profile.diff import rows_table, sources_table
 from onnxperf.render.profile.groups import side_names
 from onnxperf.render.web.bars import BarSeries, bars, time_unit
 from onnxperf.render.web.base import Chart, LinkedTable, Part, Section
 from onnxperf.render.web.sections.race import race_sections
-from onnxperf.wording.names import first_of, name_of
 from onnxperf.wording.numbers import count, microseconds, ratio
 
 _OPERATORS, _NODES = 14, 20
-_MOST_ROWS, _NAMES = 2_000, 3
 _BEFORE, _AFTER = 6, 0
 """Places of colours."""
 
 
 def diff_sections(diff: Diff, sums: Sequence[DiffSum], changes: Sequence[SourceChange] = ()) -> list[Section]:
-    """The race, operators on both sides, what the change consists of, and the nodes; `sums` has every row alone."""
+    """The race, original nodes, operators on both sides, and executed nodes; `sums` has every row alone."""
     raced = race_sections(diff.race) if diff.race is not None else []
     if not diff.rows:
         return raced
     parts = [operators_chart(diff), changes_chart(diff)]
     nodes: list[Part] = [nodes_chart(sums), LinkedTable(rows_table(diff, sums), [*map(_key, sums), ""])]
-    original = [Section("Original nodes", [sources_chart(changes), _sources(changes)])] if changes else []
-    return [*raced, Section("Operators", parts), *original, Section("Executed nodes", nodes)]
+    original = [Section("Original nodes", [sources_chart(changes), _sources(diff, changes)])] if changes else []
+    return [*raced, *original, Section("Operators", parts), Section("Executed nodes", nodes)]
 
 
 def _times(profile: Profile) -> dict[str, float]:
@@ -96,39 +93,25 @@ def nodes_chart(sums: Sequence[DiffSum]) -> Chart:
 
 
 def sources_chart(changes: Sequence[SourceChange]) -> Chart:
-    """The original nodes whose time changed the most, however each side executes them."""
-    kept = changes[:_NODES]
+    """The original nodes whose time changed the most, however each side executes them; pale if nothing is proven."""
+    kept = sorted(changes, key=lambda each: -abs(each.change_us))[:_NODES]
     values = [each.change_us for each in kept]
-    rest = math.fsum(each.change_us for each in changes[_NODES:])
-    names = [_joined(each) for each in kept]
-    keys = [each.link for each in kept]
-    if len(changes) > _NODES:
-        names, values, keys = [*names, count(len(changes) - _NODES, "other")], [*values, rest], [*keys, ""]
+    names, keys, pale = ([getattr(each, what) for each in kept] for what in ("label", "link", "doubt"))
     whole = math.fsum(each.change_us for each in changes)
+    if len(changes) > _NODES:
+        values.append(whole - math.fsum(values))
+        names, keys, pale = [*names, count(len(changes) - _NODES, "other")], [*keys, ""], [*pale, ""]
     summary = (
         f"How the time of {count(len(changes), 'group')} of original nodes changed, of {_signed(whole)} in all; below "
-        "0 is time won."
+        "0 is time won, pale bars are not proven to differ."
     )
-    series = [BarSeries("", values, [_signed(us) for us in values], _AFTER)]
+    series = [BarSeries("", values, [_signed(us) for us in values], _AFTER, list(map(bool, pale)))]
     return bars("Change per original node", summary, names, series, time_unit(values), keys)
 
 
-def _sources(changes: Sequence[SourceChange]) -> LinkedTable:
-    columns = [Column("nodes of the original model", left=True), Column("before"), Column("after"), Column("change")]
-    kept = changes[:_MOST_ROWS]
-    rows = [
-        Row([_joined(each), microseconds(each.before_us), microseconds(each.after_us), _signed(each.change_us)])
-        for each in kept
-    ]
-    before, after = (math.fsum(getattr(each, name) for each in changes) for name in ("before_us", "after_us"))
-    rows.append(Row(["total", microseconds(before), microseconds(after), _signed(after - before)], "bold"))
-    return LinkedTable(
-        Table(columns, rows, "Time of original nodes on both sides"), [*(each.link for each in kept), ""]
-    )
-
-
-def _joined(change: SourceChange) -> str:
-    return first_of([name_of(name) for name in change.names], _NAMES)
+def _sources(diff: Diff, changes: Sequence[SourceChange]) -> LinkedTable:
+    table = sources_table(diff, changes)
+    return LinkedTable(table, [*(each.link for each in changes), ""])
 
 
 def _change(each: DiffSum) -> float:

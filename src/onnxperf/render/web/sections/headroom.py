@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from onnxperf.records.headroom import Headroom, Limit
 from onnxperf.records.profile import NodeTime, Profile
 from onnxperf.render.kit.table import Column, Row, Table
-from onnxperf.render.profile.headroom import headroom_tables
+from onnxperf.render.profile.headroom import NOT_DRAWN, could_win_text, headroom_tables
 from onnxperf.render.web.bars import BarSeries, bars, time_unit
 from onnxperf.render.web.base import Chart, LinkedTable, Part, Section
 from onnxperf.render.web.sections.timeline import GREY
@@ -81,7 +81,7 @@ def roofline(profile: Profile, headroom: Headroom, pairs: Sequence[_Pair]) -> Ch
         f"{percent(headroom.near_share)} of the time is within 1.5x of its limit."
     )
     if hidden:
-        summary += f" {count(hidden, 'node')} without counted operations are left out."
+        summary += f" {count(hidden, 'node')} {NOT_DRAWN} are left out."
     return Chart("roofline", "Roofline", summary, data, _points_table(shown), 440)
 
 
@@ -143,9 +143,8 @@ def could_win(headroom: Headroom, pairs: Sequence[_Pair]) -> Chart:
     kept = pairs[:_BARS]
     names = [" > ".join((*node.path, node.name)) for node, _, _ in kept]
     won = [limit.could_win_us for _, limit, _ in kept]
-    times = [limit.time_us for _, limit, _ in kept]
     keys = [key for _, _, key in kept]
-    words = [f"{microseconds(us)} of {microseconds(whole)}" for us, whole in zip(won, times, strict=True)]
+    words = [could_win_text(limit.could_win_us, limit) for _, limit, _ in kept]
     summary = (
         f"What the {count(len(kept), 'node')} at the top could win at best, against the peaks of this machine; "
         f"all together {microseconds(headroom.whole.could_win_us)} of {microseconds(headroom.whole.time_us)}."

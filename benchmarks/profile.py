@@ -1,6 +1,6 @@
 """Does a profile add up, and does it say the same again? Sums at every level, and shares over repeats, quiet and busy.
 
-usage: python -m benchmarks.profile_sums [repeats]
+usage: python -m benchmarks.profile [repeats]
 The estimator before (every row its own faster half of the iterations) reads the same traces.
 """
 
