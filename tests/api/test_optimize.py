@@ -78,3 +78,14 @@ def test_wrong_places_and_models_are_refused(linear_path: Path, tmp_path: Path) 
         onnxperf.optimize(linear_path, tmp_path / "no" / "out.onnx")
     with pytest.raises(BadModel):
         onnxperf.optimize(b"junk", tmp_path / "out.onnx")
+
+
+def test_files_are_found_after_a_change_of_the_folder(
+    gelu: onnx.ModelProto, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process that reads models stays where it was started."""
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        onnx.save(gelu, "in.onnx")
+        assert onnxperf.optimize("in.onnx", "out.onnx").path == "out.onnx"

@@ -149,7 +149,7 @@ def view_of(model: Model, values: bool = False, shapes: Mapping[str, Dims] | Non
 
 def outline_of(model: Model, named: bool = False, copy: Path | None = None) -> Outlined:
     """The graph of a model; `named` gives every node a name of its own, and writes a `copy` where they need them."""
-    return _ask(lambda place: Outline(place, named, str(copy) if copy is not None else ""), model)
+    return _ask(lambda place: Outline(place, named, str(copy.absolute()) if copy is not None else ""), model)
 
 
 def outline_of_file(path: Path, what: str) -> Outlined:
@@ -201,7 +201,8 @@ def _ask(
     """
     memory_bytes = _MEMORY_BYTES + per_byte * max(_file_bytes(model), model.size_bytes if weights else 0)
     timeout_s = model.timeout_s or READ_TIMEOUT_S
-    place = ModelPlace(name=os.fsencode(model.path), what=model.what, memory_bytes=memory_bytes)
+    path = model.path.absolute()  # the reader stays in the folder in which it was started
+    place = ModelPlace(name=os.fsencode(path), what=model.what, memory_bytes=memory_bytes)
     try:
         return _READER.ask(question(place), timeout_s, memory_bytes)
     except SubjectError as error:
