@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE :=
 test test-all coverage quick: export OPENBLAS_NUM_THREADS := 1
 test test-all coverage quick: export OMP_NUM_THREADS := 1
 
-.PHONY: demo test test-all environments $(PROGRAMS) coverage quick mutants fuzz soak lint texts benchmarks examples documents clean
+.PHONY: demo test test-all environments $(PROGRAMS) coverage quick mutants fuzz soak lint generated texts benchmarks examples documents clean
 
 demo: $(VENV)/demo.ok
 	$(BIN)/onnxperf demo
@@ -71,6 +71,13 @@ lint: $(VENV)/dev.ok
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# What is made from the code: signatures for mypy and editors, and the reference tables of the docs.
+generated: $(VENV)/dev.ok
+	$(BIN)/python docs/make_stubs.py
+	$(BIN)/python docs/make_options.py
+	$(BIN)/python docs/make_files.py
+	$(BIN)/python docs/make_records.py
 
 # Every text that a user can see, with file and line; of some files: make texts TEXTS=cli/
 texts:

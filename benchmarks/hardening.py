@@ -69,9 +69,9 @@ def _model_attempt(number: int) -> Attempt:
         [],
         ["--all"],
         ["--json", "-"],
-        ["--as", "dot"],
-        ["--as", "svg"],
-        ["--as", "code"],
+        ["-o", "-.dot"],
+        ["-o", "-.svg"],
+        ["-o", "-.py"],
         ["--values", "--json", "-"],
     ]
     return Attempt({MODEL: content}, [*command("view"), *random.choice(forms)])

@@ -18,10 +18,10 @@ COMMANDS: dict[str, list[str]] = {
     "view": ["view", MODEL],
     "check": ["check", MODEL, "--no-store"],
     "bench": ["bench", MODEL, "--time", "0.05", "--warmup", "0", "--no-store"],
-    "profile": ["profile", MODEL, "--repeat", "1", "--no-store"],
-    "memory": ["memory", MODEL, "--repeat", "5", "--skip-arena", "--no-store"],
+    "profile": ["profile", MODEL, "--calls", "1", "--no-store"],
+    "memory": ["memory", MODEL, "--calls", "5", "--skip-arena", "--no-store"],
     "optimize": ["optimize", MODEL, "-o", "out.onnx", "--no-store"],
-    "diff": ["diff", MODEL, "--opt-level", "disable,all", "--no-race", "--repeat", "1", "--no-store"],
+    "diff": ["diff", MODEL, "--opt-level", "disable,all", "--no-race", "--calls", "1", "--no-store"],
     "stack": ["stack", MODEL, "--calls", "1", "--no-store"],
     "einsum": ["einsum", "--rewrite", MODEL, "--no-search", "-o", "out.onnx", "--no-store"],
     "sweep": ["sweep", PLAN, "--no-store"],
@@ -43,5 +43,6 @@ def command(name: str) -> tuple[str, ...]:
 
     options = {each for argument in app[name].assemble_argument_collection() for each in argument.names}
     timeout = ["--timeout", str(STEP_S)] if "--timeout" in options else []
-    threads = ["--threads", "1"] if "--threads" in options else []
+    runs = name != "view"  # a listing runs nothing, and refuses what would do nothing
+    threads = ["--threads", "1"] if "--threads" in options and runs else []
     return (*COMMANDS[name], *timeout, *threads)

@@ -88,7 +88,7 @@ def _measured() -> list[bytes]:
 
 
 def _hostile_settings(random: Random) -> bytes:
-    """A file as `tune --save` writes it, with settings that name a program."""
+    """A file as `tune -o NAME.settings.json` writes it, with settings that name a program."""
     saved = json.loads(random.choice(seeds.SETTINGS))
     trap = random.choice([f"./{recorded.TRAP}", str(Path(recorded.TRAP).resolve())])
     saved["settings"] |= random.choice([{"env": trap}, {"custom_ops": f"{trap}.so"}, {}])
@@ -209,7 +209,7 @@ def looked_at(execute: Execute, form: str, resumed: bool) -> Iterator[Outcome]:
     yield execute(["runs", "--store", STORE])
     yield execute(["runs", "compare", *(names * 2)[:2], "--store", STORE])
     yield execute(["history", MODEL, "--store", STORE])
-    yield execute(["runs", "export", "--all", "--format", "bundle", "-o", BACK, "--store", STORE])
+    yield execute(["runs", "export", "all", "-o", BACK, "--store", STORE])
     if Path(BACK).exists():
         back = execute(["runs", "import", BACK, "--store", AGAIN])
         yield Outcome(LOST, "what was exported cannot be imported") if back.kind == ERROR else back

@@ -135,7 +135,7 @@ def row(*cells: str) -> str:
 
 def touched_lines() -> Iterator[str]:
     """Amounts that a call writes to and drops."""
-    subjects = memory({f"{size // MB} MB": partial(touch, size) for size in TOUCHED}, repeat=5).record.cases[0].subjects
+    subjects = memory({f"{size // MB} MB": partial(touch, size) for size in TOUCHED}, calls=5).record.cases[0].subjects
     yield row("touched", "onnxperf", "worst error", f"{PEER} at 10 ms", "worst error")
     yield row(*["---"] * 5)
     errors = []
@@ -152,7 +152,7 @@ def spike_lines() -> Iterator[str]:
     """Spikes too short for a clock of 10 ms."""
     ours: list[float] = []
     while len(ours) < SPIKES:
-        ours += calls_of(memory(Spike(), repeat=5).record.cases[0].subjects[0])
+        ours += calls_of(memory(Spike(), calls=5).record.cases[0].subjects[0])
     warm = Spike()
     warm()
     yield f"- {SPIKES} calls with a spike of {SPIKE // MB} MB over a warm buffer of {POOL // MB} MB, at any moment;"
@@ -169,7 +169,7 @@ def growth_lines() -> Iterator[str]:
     """Leaks, and what is none."""
     leaking = {f"keeps {size // 1000} kB per call": Leak(size) for size in LEAKS}
     functions: dict[str, Callable[[], object]] = {**leaking, "touches 1 MB and drops it": partial(touch, 1 * MB)}
-    subjects = memory(functions, repeat=LEAK_CALLS).record.cases[0].subjects
+    subjects = memory(functions, calls=LEAK_CALLS).record.cases[0].subjects
     yield row("subject", "named", "growth per call", "error")
     yield row(*["---"] * 4)
     right, errors = [], []

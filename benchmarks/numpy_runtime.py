@@ -177,7 +177,7 @@ def light() -> list[str]:
     folder = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
     lines = ["| model | numpy | onnx.reference | ratio |", "|---|---|---|---|"]
     for path in sorted(folder.glob("light_*.onnx")):
-        result = onnxperf.bench(path, runtime="numpy,reference", blocks=3, calls=1, warmup=0, timeout=600)
+        result = onnxperf.bench(path, runtime="numpy,reference", blocks=3, calls_per_block=1, warmup=0, timeout=600)
         ours, theirs = (result[name].median_ns or math.nan for name in ("numpy", "reference"))
         lines.append(f"| {path.stem} | {ours / 1e6:.0f} ms | {theirs / 1e6:.0f} ms | {theirs / ours:.1f}x |")
         print(lines[-1], file=sys.stderr, flush=True)

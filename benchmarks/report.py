@@ -34,7 +34,7 @@ def ordinary() -> dict[str, Result[Any]]:
         "sweep of 12 cases": onnxperf.bench(model, call="run,run-c", dims=sizes, time=1),
         "profile": onnxperf.profile(model, roofline=True),
         "diff": onnxperf.diff(model, opt_level="disable,all", race=False),
-        "memory": onnxperf.memory(model, repeat=5),
+        "memory": onnxperf.memory(model, calls=5),
         "view": onnxperf.view(model, profile=True),
     }
 

@@ -91,7 +91,7 @@ def against_peers(threads: int) -> Iterator[str]:
 def against_profiles() -> Iterator[str]:
     """Sums of limits beside the times that they are compared with."""
     for name in MODELS:
-        record = onnxperf.profile(LIGHT / f"{name}.onnx", threads=1, repeat=20, roofline=True).record
+        record = onnxperf.profile(LIGHT / f"{name}.onnx", threads=1, calls=20, roofline=True).record
         headroom = record.headroom
         if headroom is None:
             continue

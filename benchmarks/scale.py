@@ -74,7 +74,7 @@ def store_part() -> None:
 def steps_on(path: Path, run: str) -> dict[str, Callable[[], object]]:
     """What people ask a store for."""
     return {
-        "list of 20 (`onnxperf.runs`)": lambda: repr(onnxperf.runs(20, store=path)),
+        "list of 20 (`onnxperf.runs`)": lambda: repr(onnxperf.runs(top=20, store=path)),
         "show a run (`load_run`)": lambda: repr(onnxperf.load_run(run, store=path)),
         "history of a fifth of the runs": lambda: repr(onnxperf.history(MODELS[1], store=path)),
     }
@@ -153,13 +153,14 @@ def _timed_cases(sizes: Mapping[str, list[int]], ends: list[float], keywords: di
     """Run cases, and note when each has ended."""
     from onnxperf.api._cluster.places import place_in
     from onnxperf.api._shared.cells import Contest, cells_of, run_cells
-    from onnxperf.api._shared.requests import CaseKeywords, parse
+    from onnxperf.api._shared.requests import parse
+    from onnxperf.options.functions import CASE
 
     def seen(cases: Sequence[object], _steps: object) -> None:
         if len(cases) > len(ends):
             ends.append(time.monotonic())
 
-    settings = parse({"time": CASE_S, "dims": sizes, "threads": 1}, CaseKeywords)
+    settings = parse({"time": CASE_S, "dims": sizes, "threads": 1}, CASE)
     cells = cells_of(Contest("zoo:tiny-linear"), settings)
     return BenchResult(run_cells(cells, lambda _done, _text: None, seen=seen, place=place_in(keywords)))
 

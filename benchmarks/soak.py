@@ -100,7 +100,7 @@ def _measure(model: Path, folder: Path, _random: Random) -> None:
     plan = {"models": [str(model)], "dims": {"N": [1, 2]}, "options": {"time": 0.1, "threads": 1}}
     onnxperf.sweep(plan, store=str(folder / "home" / "runs.sqlite"))
     onnxperf.check(str(model), threads=1)
-    onnxperf.profile(str(model), repeat=3, threads=1)
+    onnxperf.profile(str(model), calls=3, threads=1)
 
 
 def _read(model: Path, folder: Path, random: Random) -> None:
@@ -120,7 +120,7 @@ def _read(model: Path, folder: Path, random: Random) -> None:
 
 def _kill_command(model: Path, _folder: Path, random: Random) -> None:
     """A command that receives a signal at a random moment."""
-    arguments = {"bench": ["--time", "3"], "profile": ["--repeat", "20000"]}
+    arguments = {"bench": ["--time", "3"], "profile": ["--calls", "20000"]}
     name = random.choice(_KILLED)
     command = [sys.executable, "-m", "onnxperf", name, str(model), *arguments.get(name, [])]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)

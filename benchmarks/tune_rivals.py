@@ -13,11 +13,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.tuned_models import ORDINARY, Tuned
-from onnxperf.api._shared.requests import BenchKeywords, parse
+from onnxperf.api._shared.requests import parse
 from onnxperf.api._shared.subjects import open_entries
 from onnxperf.api._tuning.candidates import race_candidates
 from onnxperf.api._tuning.measures import USUAL, MeasuredModel, TimeMeasure
 from onnxperf.api._tuning.search import TuneSearch
+from onnxperf.options.functions import BENCH
 from onnxperf.records.options import RaceOptions
 from onnxperf.records.tune import DEFAULTS, TuneChoice
 from onnxperf.tuning.base import joined
@@ -52,9 +53,9 @@ def all_combinations() -> list[TuneChoice]:
 
 def bench_of(case: Tuned) -> MeasuredModel:
     """A model, ready to be measured."""
-    settings = parse(case.keywords, BenchKeywords)
+    settings = parse(case.keywords, BENCH)
     entry = open_entries(case.source(), settings.inputs, None)[0]
-    return MeasuredModel([entry], lambda: entry, settings, RaceOptions(), settings.session.threads or 1, "run")
+    return MeasuredModel([entry], lambda: entry, settings, RaceOptions(), settings.session, "run")
 
 
 def exhaustive_best(bench: MeasuredModel) -> tuple[TuneChoice | None, float]:
@@ -176,7 +177,7 @@ def olive_choice(bench: MeasuredModel, time_s: int) -> tuple[TuneChoice | None, 
     """What Olive's tuner of session parameters chooses, and the gain that it claims."""
     shapes = {name: array.shape for name, array in bench.entries[0].feeds.arrays.items()}
     command = [os.environ[OLIVE_PYTHON], str(Path(__file__).with_name("olive_tuner.py"))]
-    command += [str(bench.entries[0].model.path), json.dumps(shapes), str(time_s), str(bench.threads)]
+    command += [str(bench.entries[0].model.path), json.dumps(shapes), str(time_s), str(bench.session.threads)]
     found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
     options = found["session_options"]
     chosen = {

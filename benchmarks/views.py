@@ -170,7 +170,7 @@ def lines_of(rows: Sequence[Times]) -> list[str]:
     header = ["model", "reading, shapes", "SVG", "Graphviz", "text", "text --all", "onnx.printer", "printable_graph"]
     return [
         f"Medians of {REPEATS}; of Graphviz one run, which ends after {GRAPHVIZ_TIMEOUT_S:.0f} s. Graphviz gets what "
-        "`view --as dot` writes, without the weights: it would give them boxes, which our drawing does not.",
+        "`view -o -.dot` writes, without the weights: it would give them boxes, which our drawing does not.",
         "",
         f"| {' | '.join(header)} |",
         f"|{'---|' * len(header)}",

@@ -16,7 +16,7 @@ HEAD = """# Records
 Every result is a document: `-o FILE.json` writes it, and the store of runs keeps those of measurements. Times end in
 `_ns` (nanoseconds) or `_us` (microseconds, as onnxruntime's traces have them), sizes in `_bytes`; what is unknown is
 `null`. `version` changes when a field changes its meaning or disappears, not when one is added.
-`onnxperf.load_run("result.json")` reads a bench back, with its tables and charts.
+`onnxperf.load_run("result.json")` reads a result back, with its tables and charts.
 
 Below are the documents, the words that some fields are made of, and all records by name.
 """

@@ -36,7 +36,7 @@ def main() -> None:
         baseline="skl",
         threads=1,
         blocks=REPEAT,
-        calls=NUMBER,
+        calls_per_block=NUMBER,
     )
     print(result.to_df()[COLUMNS].to_string())
     print()

@@ -31,7 +31,7 @@ from onnxperf import BenchResult, MemoryResult, StackResult
 FEATURES, OUTPUTS, TRAINED = 200, 50, 0.1
 RUNTIMES = ("numpy", "ort")
 QUICK = {"rows": 3_000, "calls": 500}
-QUICK_TREE = {"interval": 0.00005, "threads": 1, "calls": 300, "rate": 50}
+QUICK_TREE = {"sample_every": "0.05ms", "threads": 1, "calls": 300}
 """A cast of few rows is over before the usual 0.5 ms, and is hidden where threads of a kernel wait for busy cores."""
 SCRIPT = """
 import numpy, onnxperf, sklearn

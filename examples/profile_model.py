@@ -73,14 +73,14 @@ def main() -> None:
 
     print(onnxperf.optimize(model, folder / "optimized.onnx"), "\n")
 
-    base = onnxperf.profile(model, feeds, repeat=REPEAT, opt_level="disable")
+    base = onnxperf.profile(model, feeds, calls=REPEAT, opt_level="disable")
     print(base.to_df(names="ort"), "\n")
     base.to_df(names="ort").map(str).to_excel(folder / "prof_base.xlsx", index=False)
-    optimised = onnxperf.profile(model, feeds, repeat=REPEAT)
+    optimised = onnxperf.profile(model, feeds, calls=REPEAT)
     print(optimised.to_df(names="ort"), "\n")
     print(optimised, "\n")
 
-    compared = onnxperf.diff(model, opt_level=["disable", "all"], feeds=feeds, repeat=REPEAT)
+    compared = onnxperf.diff(model, opt_level=["disable", "all"], feeds=feeds, calls=REPEAT)
     compared.plot_operators()[0, 0].figure.savefig(folder / "plot_profiling.png")
     print(compared.merged(per_iteration=False).to_string(max_colwidth=40), "\n")
     compared.save(folder / "plot_profiling_merged.xlsx")
@@ -91,7 +91,7 @@ def main() -> None:
     print(optimised.by_source()[["kind", "sources", "executed", "self_us", "share"]].to_string(), "\n")
 
     if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
-        on_gpu = onnxperf.diff(model, opt_level=["disable", "all"], feeds=feeds, repeat=REPEAT, provider="cuda")
+        on_gpu = onnxperf.diff(model, opt_level=["disable", "all"], feeds=feeds, calls=REPEAT, provider="cuda")
         on_gpu.plot_operators()[0, 0].figure.savefig(folder / "plot_profiling_cuda.png")
         print(on_gpu)
     else:

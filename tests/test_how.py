@@ -31,11 +31,11 @@ BLOCK = re.compile(r"^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.D
 # Unless a command has the option in front, it is shortened by what stands behind it.
 SHORT = {
     "advise": ("--time", "--time 0.5"),
-    "bench": ("--time", "--blocks 2 --calls 2 --warmup 0"),
-    "diff": ("--time", "--time 0.3 --repeat 5"),
+    "bench": ("--time", "--blocks 2 --calls-per-block 2 --warmup 0"),
+    "diff": ("--time", "--time 0.3 --calls 5"),
     "einsum": ("--time", "--time 0.3"),
-    "memory": ("--lines", "--repeat 5 --skip-arena"),
-    "profile": ("--repeat", "--repeat 5"),
+    "memory": ("--lines", "--calls 5 --skip-arena"),
+    "profile": ("--calls", "--calls 5"),
     "tune": ("--time", "--time 6"),
 }
 
@@ -63,7 +63,7 @@ for cell in json.loads(Path("cells.json").read_text()):
 TORCH = (("tiny-resnet", "torch"), ("tiny-bert", "torch"))
 PAGES = {
     "faster": Expected(
-        ("Tiny nodes:", "The search: defaults / candidate"), ("tuned.json",), unless="there is no winner"
+        ("Tiny nodes:", "The search: defaults / candidate"), ("tuned.settings.json",), unless="there is no winner"
     ),
     "fastest-call": Expected(("io-binding-inplace", "best rival"), ("calls.png",)),
     "slow-node": Expected(("Time per module", "In the original model"), ("bert.svg",), TORCH),

@@ -17,6 +17,8 @@ from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import KernelManager
 
+from onnxperf import notebook
+from onnxperf.options.functions import BENCH, VIEW
 from onnxperf.results.view import Form, ViewResult
 from tests.render.graph.views import HOSTILE_NAMES, named_view
 
@@ -132,8 +134,46 @@ def test_a_profile_puts_the_time_into_the_drawing(run: Run) -> None:
     assert "MatMul  100 %</text>" in run("%onnxview model --profile").html
 
 
-def test_memory_is_profiled_without_being_asked_twice(run: Run) -> None:
-    assert "in use at the peak" in run("%onnxview model --by memory --as text").plain
+@pytest.mark.parametrize(("by", "shown"), [("memory", "in use at the peak"), ("headroom", "at best")])
+def test_what_a_profile_shows_is_profiled_without_being_asked_twice(run: Run, by: str, shown: str) -> None:
+    assert shown in run(f"%onnxview model --by {by} --as text").plain
+
+
+def test_values_are_shown_as_json(run: Run) -> None:
+    assert '"values": [' in run("%onnxview model --values").plain
+
+
+def test_inputs_of_a_profile_come_from_a_variable(run: Run) -> None:
+    run("few = {'X': np.ones((3, 10), np.float32)}")
+    assert "MatMul  100 %</text>" in run("%onnxview model --profile --feeds few --threads 1").html
+
+
+OF_MAGICS = {
+    "%onnxview": (notebook._VIEW, VIEW, {"--feeds", "--as"}, set()),
+    "%%onnxbench": (notebook._BENCH, BENCH, {"--feeds"}, {"against", "resume", "retry", "store", "tags"}),
+}
+
+
+@pytest.mark.parametrize("name", OF_MAGICS)
+def test_a_magic_takes_the_options_of_its_function(name: str) -> None:
+    magic, takes, own, without = OF_MAGICS[name]
+    assert set(magic.flags) == {each.flag for each in takes if each.name not in without} | own
+
+
+@pytest.mark.parametrize(
+    ("line", "keywords"),
+    [
+        ("m", {}),
+        ("m --dim batch=8 --dim X.0=2", {"dims": {"batch": 8, "X.0": 2}}),
+        ("m --min-effect 2% --time 3", {"min_effect": 0.02, "time": 3.0}),
+        ("m --no-check --cast", {"check": False, "cast": True}),
+        ("m --variant 'lean: threads=1'", {"variants": {"lean": {"threads": "1"}}}),
+        ("m --every 50ms --threads 1,2", {"every": 0.05, "threads": ["1", "2"]}),
+    ],
+)
+def test_the_texts_of_a_magic_are_read_as_on_the_command_line(line: str, keywords: dict[str, Any]) -> None:
+    given = notebook._BENCH.read(line)
+    assert (given.model, given.keywords) == ("m", keywords)
 
 
 @pytest.mark.slow
@@ -172,14 +212,14 @@ def test_a_cell_races_without_a_model(run: Run) -> None:
     [
         ("%onnxview", "arguments are required: model"),
         ("%onnxview nowhere.onnx", "no such file: 'nowhere.onnx'"),
-        ("%onnxview model --as picture", "invalid choice: 'picture'"),
+        ("%onnxview model --as picture", "unknown form 'picture'; choose from: text, json"),
         ("%onnxview 'model", "No closing quotation"),
         ("%onnxview my model.onnx", "a path with spaces needs quotes"),
         ("%onnxview models['b']", "models['b']: KeyError: 'b'"),
         ("%onnxview onnx.load('nowhere.onnx')", "FileNotFoundError"),
         ("%onnxview plan", "SimpleNamespace"),
         ("%onnxview model --op Conv", "unknown operator 'Conv'; choose from: MatMul"),
-        ("%onnxview model --dim batch", "--dim batch: expected NAME=SIZE"),
+        ("%onnxview model --dim batch", "--dim batch: expected NAME=VALUE"),
         ("%onnxview model --dim rows=3", "unknown dimension 'rows'"),
         ("%%onnxbench model\n1 +", "line 1 of the cell: invalid syntax"),
         ("%%onnxbench model\n# nothing", "the cell is empty"),
@@ -187,11 +227,21 @@ def test_a_cell_races_without_a_model(run: Run) -> None:
         ("%%onnxbench model\na = 1\na = 2", "line 2 of the cell: 'a' already exists"),
         ("%%onnxbench model --feeds model\na = 1", "--feeds model: expected a variable that holds a dict"),
         ("%%onnxbench model\na = 1\nb = await a", "line 2 of the cell: 'await' outside"),
-        ("%%onnxbench --dim batch=8\na = 1", "--dim: there is no model"),
-        ("%%onnxbench --feeds model\na = 1", "--feeds: there is no model"),
-        ("%%onnxbench --call run\na = 1", "--call: there is no model"),
-        ("%%onnxbench --runtime ort\na = 1", "--runtime: there is no model"),
-        ("%onnxview model --op MatMul --as svg", "--op chooses what a listing shows"),
+        ("%%onnxbench --dim batch=8\na = 1", "--dim: it does nothing with a cell without a model"),
+        ("%%onnxbench --feeds model\na = 1", "--feeds: it does nothing with a cell without a model"),
+        ("%%onnxbench --call run\na = 1", "--call: it does nothing with a cell without a model"),
+        ("%%onnxbench --runtime ort\na = 1", "--runtime: it does nothing with a cell without a model"),
+        ("%%onnxbench --min-effect few\na = 1", "--min-effect few: expected a number such as 0.01 or 1%"),
+        ("%%onnxbench --time 0\na = 1", "--time 0.0: expected more than 0 seconds"),
+        (
+            "%%onnxbench model --as svg\na = 1",
+            "unknown option of %%onnxbench '--as'; choose from: --all-comb",
+        ),
+        ("%onnxview model --colour red", "unknown option of %onnxview '--colour'; choose from: --all, --around, --as"),
+        ("%onnxview model --by weight", "unknown by 'weight'; choose from: time, memory, headroom"),
+        ("%onnxview model --op", "argument --op: expected one argument"),
+        ("%onnxview model --op MatMul --as svg", "--op: it does nothing with forms other than the listing"),
+        ("%onnxview model --threads 2", "--threads: it does nothing with a model that is not profiled"),
         ("%%onnxbench model --baseline b\na = 1", "unknown baseline 'b'; choose from: ort, a"),
     ],
 )

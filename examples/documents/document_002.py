@@ -133,8 +133,8 @@ STEPS = (
     ),
     Step(
         *("002", "profile", "Which operators of the KMeans take the time of 111 calls?"),
-        lambda sizes: onnxperf.profile("kmeans.onnx", {"X": np.load("points.npy")}, cast=True, repeat=sizes.iterations),
-        "profile kmeans.onnx --input X=points.npy --cast --repeat {iterations} -o kmeans_profile.json "
+        lambda sizes: onnxperf.profile("kmeans.onnx", {"X": np.load("points.npy")}, cast=True, calls=sizes.iterations),
+        "profile kmeans.onnx --input X=points.npy --cast --calls {iterations} -o kmeans_profile.json "
         "-o kmeans_profile.png",
         seen_profile,
     ),
@@ -164,6 +164,6 @@ STEPS = (
         ),
         f"diff decomposed.onnx best.onnx --shape X0={SHAPE} --shape X1={SHAPE} -o sides.json -o sides.png",
         seen_sides,
-        {"repeat": 33, "time": 2.0},
+        {"calls": 33, "time": 2.0},
     ),
 )

@@ -93,7 +93,7 @@ def seen_lines(folder: Path) -> str:
     return f"line {line['number']}, {line['text'].strip()}: peak {line['peak_bytes'] / 1e6:.1f} MB"
 
 
-SHORT_TREE = {"calls": 60, "rate": 200}
+SHORT_TREE = {"calls": 60, "sample_every": "5ms"}
 STEPS = (
     Step(
         *("003", "tree of predict", "Where does scikit-learn spend the time of a large prediction?"),
@@ -135,7 +135,7 @@ STEPS = (
         lambda _, **shorter: onnxperf.memory({"predict": source_of("large.py")["predict"]}, **shorter),
         "memory large.py:predict -o skl.csv -o skl.png",
         seen_skl,
-        {"repeat": 5},
+        {"calls": 5},
     ),
     Step(
         *("003", "memory of float32", "And the runtimes, from float32?"),
@@ -144,7 +144,7 @@ STEPS = (
         ),
         "memory large.onnx --dim X.0={tested_rows} --runtime ort,numpy -o float32.csv -o float32.png",
         seen_float32,
-        {"repeat": 5, "skip_arena": True},
+        {"calls": 5, "skip_arena": True},
     ),
     Step(
         *("003", "memory of the cast", "And with the cast in the call?"),
@@ -153,7 +153,7 @@ STEPS = (
         ),
         "memory large.onnx --input X=large.npy --cast --runtime ort,numpy -o cast.csv -o cast.png",
         seen_cast,
-        {"repeat": 5, "skip_arena": True},
+        {"calls": 5, "skip_arena": True},
     ),
     Step(
         *("003", "memory by line", "Which line takes the memory?"),

@@ -5,20 +5,23 @@ from __future__ import annotations
 import ast
 import re
 import shlex
-from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Mapping
+from argparse import ArgumentParser
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from types import CodeType, FunctionType
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn, cast
 
 from IPython.core.error import UsageError
 
-from onnxperf.errors import OnnxperfError
+from onnxperf.errors import BadOption, OnnxperfError
+from onnxperf.options import shared
+from onnxperf.options.base import Option, Takes, refuse_useless
+from onnxperf.options.functions import BENCH, VIEW, Listed, Race
+from onnxperf.options.spelling import as_flags
 from onnxperf.results.bench import BenchResult
 from onnxperf.results.view import ViewResult
 from onnxperf.wording.names import one_line, visible
-from onnxperf.wording.options import as_flags
 
 
 def load(shell: Any) -> None:
@@ -29,85 +32,108 @@ def load(shell: Any) -> None:
 
 def onnxview(shell: Any, line: str) -> ViewResult:
     """Show a model: a drawing that pans and zooms, or another form of it."""
-    from onnxperf.api.view import view
+    import onnxperf
 
-    given = _VIEW.read(line)
     with _one_line():
-        return view(
-            _value(shell, given.model),
-            as_=given.form or ("text" if given.op or given.all or given.around else "svg"),
-            profile=given.profile or given.by != "time",
-            by=given.by,
-            op=given.op,
-            around=given.around,
-            all=given.all,
-            dims=_sizes(given.dim),
-        )
+        given = _VIEW.read(line)
+        keywords = given.keywords | _feeds(shell, given)
+        if "by" in keywords:
+            keywords.setdefault("profile", True)
+        usual = "text" if Listed.declared.keys() & keywords else "json" if "values" in keywords else "svg"
+        return onnxperf.view(_value(shell, given.model), as_=cast("Any", given.form or usual), **keywords)
 
 
 def onnxbench(shell: Any, line: str, cell: str) -> BenchResult:
     """Race the lines of a cell, each in a process of its own; a model in the first line takes part as well."""
-    from onnxperf.api.bench import bench
+    import onnxperf
 
-    given = _BENCH.read(line)
-    subjects = _subjects(cell, shell.user_ns)
     with _one_line():
-        if given.model is None:
-            _refuse_what_needs_a_model(given)
-            return bench(subjects, time=given.time, baseline=given.baseline, threads=given.threads)
-        return bench(
-            _value(shell, given.model),
-            call=given.call or "run",
-            runtime=given.runtime or "ort",
-            feeds=_feeds(shell, given.feeds),
-            against={name: _without_arguments(each) for name, each in subjects.items()},
-            dims=_sizes(given.dim),
-            time=given.time,
-            baseline=given.baseline,
-            threads=given.threads,
-        )
+        given = _BENCH.read(line)
+        subjects = _subjects(cell, shell.user_ns)
+        if not given.model:
+            if given.feeds:
+                raise UsageError(f"--feeds: it does nothing with {_NO_MODEL}; leave it out")
+            refuse_useless(given.keywords, _WITHOUT_MODEL, _NO_MODEL)
+            return onnxperf.bench(subjects, **given.keywords)
+        keywords = given.keywords | _feeds(shell, given)
+        against = {name: _without_arguments(each) for name, each in subjects.items()}
+        return onnxperf.bench(_value(shell, given.model), against=against, **keywords)
 
 
-class _Options(ArgumentParser):
-    """The options of a magic; what is wrong with them is one line, not the end of the notebook."""
+class _Given(NamedTuple):
+    """What stands in the line of a magic."""
 
-    def read(self, line: str) -> Namespace:
+    model: str
+    """An expression or a path; empty if there is none."""
+    feeds: str
+    """The name of a variable."""
+    form: str
+    keywords: dict[str, Any]
+    """Options of the public function."""
+
+
+class _Magic(ArgumentParser):
+    """The options of a magic are those of its function; what is wrong with them is one line."""
+
+    def __init__(self, name: str, takes: Takes, without: Collection[str] = (), draws: bool = False) -> None:
+        super().__init__(name, add_help=False, allow_abbrev=False)
+        self._taken = [each for each in takes if each.name not in without]
+        self.add_argument("model", default="", nargs=None if draws else "?")
+        self.flags = [*(each.flag for each in self._taken), "--feeds", *(["--as"] if draws else [])]
+        self.add_argument("--feeds", dest="variable", default="")
+        if draws:
+            self.add_argument("--as", dest="form", default="")
+        for each in self._taken:
+            self.add_argument(each.flag, dest=each.name, action=_action(each), default=None)
+
+    def read(self, line: str) -> _Given:
         """The options in the line of a magic; what stands before them stays as it is, an expression may have quotes."""
         start = _FIRST_OPTION.search(line)
         expression, options = (line[: start.start()], line[start.start() :]) if start else (line, "")
         try:
-            return self.parse_args([*filter(None, [expression.strip()]), *shlex.split(options)])
+            found, unknown = self.parse_known_args([*filter(None, [expression.strip()]), *shlex.split(options)])
         except ValueError as error:
             raise UsageError(f"{self.prog}: {error}") from None
+        if unknown:
+            raise BadOption.unknown(f"option of {self.prog}", unknown[0], sorted(self.flags))
+        texts = ((each, getattr(found, each.name)) for each in self._taken)
+        keywords = {each.name: each.typed(text) for each, text in texts if text is not None}
+        return _Given(found.model, found.variable, getattr(found, "form", ""), keywords)
 
     def error(self, message: str) -> NoReturn:
         """Refuse."""
-        raise UsageError(f"{self.prog}: {message}; {' '.join(self.format_usage().split())}")
+        raise UsageError(f"{self.prog}: {message}")
+
+
+def _action(option: Option) -> str:
+    if option.switch is not None:
+        return "store_true"
+    return "append" if option.read_all is not None else "store"
 
 
 _IN_PATHS = (ast.Expression, ast.Name, ast.Attribute, ast.BinOp, ast.Div, ast.Sub, ast.Constant, ast.expr_context)
 """What a path such as models/net-2.onnx consists of, read as Python."""
 _FIRST_OPTION = re.compile(r"(^|\s)--[a-z]")
 
-_VIEW = _Options("%onnxview", add_help=False)
-_VIEW.add_argument("model", help="an expression whose value is a model, or the path of one")
-_VIEW.add_argument("--as", dest="form", choices=("svg", "text", "json", "dot", "png", "code"))
-_VIEW.add_argument("--profile", action="store_true", help="colour the nodes by where the time goes")
-_VIEW.add_argument("--by", default="time", choices=("time", "memory"))
-_VIEW.add_argument("--op", help="only nodes of this operator type, in a listing")
-_VIEW.add_argument("--around", help="only this node and its neighbours, in a listing")
-_VIEW.add_argument("--all", action="store_true", help="every node of a long model, in a listing")
-_VIEW.add_argument("--dim", action="append", default=[], help="size of a free dimension: batch=8")
-
-_BENCH = _Options("%%onnxbench", add_help=False)
-_BENCH.add_argument("model", nargs="?", help="an expression whose value is a model, or the path of one")
-_BENCH.add_argument("--feeds", help="a variable that holds the model's inputs, arrays by name; random unless given")
-_BENCH.add_argument("--call", help="ways of calling onnxruntime, separated by commas, or all; run unless given")
-_BENCH.add_argument("--runtime", help="what executes the model: ort (unless given), numpy, reference, openvino")
-_BENCH.add_argument("--time", type=float, help="seconds of measuring")
-_BENCH.add_argument("--baseline", help="name of the subject that the others are compared with")
-_BENCH.add_argument("--threads", type=int, help="threads of every subject")
-_BENCH.add_argument("--dim", action="append", default=[], help="size of a free dimension: batch=8")
+_VIEW = _Magic("%onnxview", VIEW, draws=True)
+_BENCH = _Magic("%%onnxbench", BENCH, without=("against", "resume", "retry", "store", "tags"))
+"""What the model races against is in the cell; a result is a variable of the notebook, and is not saved."""
+_NO_MODEL = "a cell without a model (name one in the first line)"
+_WITHOUT_MODEL = frozenset(
+    (
+        *shared.Time.declared,
+        *shared.Effect.declared,
+        *shared.Warmup.declared,
+        *shared.Yardstick.declared,
+        *shared.MaxSlowdown.declared,
+        *shared.Limits.declared,
+        *Race.declared,
+        "threads",
+        "seed",
+        "check_finite",
+    )
+)
+"""Options that mean something for the lines of a cell."""
 
 
 def _value(shell: Any, text: str) -> Any:
@@ -135,19 +161,15 @@ def _path(text: str) -> str:
     return words[0]
 
 
-def _feeds(shell: Any, name: str | None) -> Mapping[str, Any] | None:
-    if name is None:
-        return None
-    found = shell.user_ns.get(name)
+def _feeds(shell: Any, given: _Given) -> dict[str, Any]:
+    """The inputs in a variable, with those in files."""
+    if not given.feeds:
+        return {}
+    found = shell.user_ns.get(given.feeds)
     if not isinstance(found, Mapping):
-        raise UsageError(f"--feeds {name}: expected a variable that holds a dict of arrays by the names of the inputs")
-    return found
-
-
-def _refuse_what_needs_a_model(given: Namespace) -> None:
-    needless = [option for option in ("feeds", "call", "runtime", "dim") if getattr(given, option)]
-    if needless:
-        raise UsageError(f"--{needless[0]}: there is no model to which it could apply; name one in the first line")
+        expected = "a variable that holds a dict of arrays by the names of the inputs"
+        raise UsageError(f"--feeds {given.feeds}: expected {expected}")
+    return {"feeds": {**found, **given.keywords.get("feeds", {})}}
 
 
 @contextmanager
@@ -157,14 +179,6 @@ def _one_line() -> Iterator[None]:
         yield
     except OnnxperfError as error:
         raise UsageError(visible(one_line(as_flags(str(error))))) from None
-
-
-def _sizes(texts: list[str]) -> dict[str, int]:
-    pairs = [text.rpartition("=") for text in texts]
-    try:
-        return {name: int(size) for name, _, size in pairs}
-    except ValueError:
-        raise UsageError(f"--dim {shlex.join(texts)}: expected NAME=SIZE") from None
 
 
 def _subjects(cell: str, namespace: Mapping[str, Any]) -> dict[str, Callable[[], Any]]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # pytest loads this module wherever onnxperf is installed: wh
     from onnxperf.records.race import Bench, Case, Subject
     from onnxperf.results.bench import BenchResult
 
-DEFAULT_S = 5.0
+DEFAULT_S = "5"
 _PAUSE_S = 0.05
 """Between two attempts to be the one test that races."""
 _ATTRIBUTE = "onnxperf_races"
@@ -39,15 +39,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """The options, each of which begins with the name of the package."""
     group = parser.getgroup("onnxperf", "races of onnxperf")
     group.addoption(
-        "--onnxperf-compare-fail",
-        type=_limit,
+        "--onnxperf-max-slowdown",
+        type=partial(_checked, "max_slowdown"),
         metavar="LIMIT",
         help="fail a test whose race shows a subject slower than its baseline by more than this, such as 5%%, beyond "
         "the noise",
     )
     group.addoption(
         "--onnxperf-time",
-        type=_seconds,
+        type=partial(_checked, "time"),
         default=DEFAULT_S,
         metavar="SECONDS",
         help="time of a race that does not set its own (default: 5)",
@@ -56,23 +56,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--onnxperf-json", metavar="FILE", help="write all races into one file, for `onnxperf report FILE`")
 
 
-def _limit(text: str) -> str:
-    """The limit as it was typed, if it is one."""
-    with contextlib.suppress(ValueError):
-        if 0 <= _part(text) < 100:
-            return text
-    raise argparse.ArgumentTypeError(f"expected a part such as 0.05 or 5%, not {text!r}")
+def _checked(option: str, text: str) -> str:
+    """The text, if it is a value of an option of `onnxperf.bench`."""
+    from onnxperf.errors import BadOption
+    from onnxperf.options.functions import BENCH
+
+    try:
+        BENCH.find(option).typed(text)
+    except BadOption as error:
+        raise argparse.ArgumentTypeError(str(error).replace("`", "")) from error
+    return text
 
 
 def _part(text: str) -> float:
-    return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    from onnxperf.options.texts import part
 
-
-def _seconds(text: str) -> float:
-    with contextlib.suppress(ValueError):
-        if 0 < float(text) < float("inf"):
-            return float(text)
-    raise argparse.ArgumentTypeError(f"expected more than 0 seconds, not {text!r}")
+    return part(text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -102,7 +101,7 @@ def onnxperf_race(
 
     Each is a model (a path, bytes, a ModelProto, the name of a zoo model), a function without arguments, or a dict of
     several by name; a single one is only timed. Keywords are those of `onnxperf.bench`. The test fails where a subject
-    fails, its outputs differ, or it exceeds the limit of --onnxperf-compare-fail.
+    fails, its outputs differ, or it exceeds the limit of --onnxperf-max-slowdown.
     """
     if request.config.getoption("onnxperf_skip"):
         pytest.skip("races are skipped: --onnxperf-skip")
@@ -122,7 +121,7 @@ def _race(item: pytest.Item, lock: Path, baseline: Any, new: Any = None, **keywo
     if result.interrupted:
         raise KeyboardInterrupt
     item.stash.setdefault(_NEW, []).append(_record_of(item, result))
-    faults = list(_faults(result, item.config.getoption("onnxperf_compare_fail")))
+    faults = list(_faults(result, item.config.getoption("onnxperf_max_slowdown")))
     if faults:
         pytest.fail("\n".join(map(visible, faults)), pytrace=False)
     return result
@@ -266,7 +265,7 @@ def _print(record: Bench, config: pytest.Config, terminalreporter: Any) -> None:
     from onnxperf.render.race.tested import races_page, undecided_in
     from onnxperf.wording.numbers import count
 
-    limit = config.getoption("onnxperf_compare_fail")
+    limit = config.getoption("onnxperf_max_slowdown")
     races = list(zip(record.cases, _kept(record.cases, limit), strict=True))
     text = io.StringIO()
     console = PageConsole(file=text, force_terminal=terminalreporter.hasmarkup, highlight=False)

@@ -21,10 +21,15 @@ import onnxperf
 from onnxperf.analyze.hazards.base import Facts
 from onnxperf.analyze.judges.advice import Attempt
 from onnxperf.api._advice import trials
-from onnxperf.api._shared.reading import outline_of
+from onnxperf.api._advice.budget import AdviceBudget
+from onnxperf.api._advice.facts import KnownFacts
+from onnxperf.api._shared.requests import parse
+from onnxperf.api._shared.setups import Setup
 from onnxperf.cli.main import run
 from onnxperf.errors import BadInput, BadOption
+from onnxperf.measure.model_reader import outline_of
 from onnxperf.model.opened import Model
+from onnxperf.options.functions import ADVISE
 from onnxperf.records.advice import Hazard, Trial, Tried
 from onnxperf.records.inspection import Inspection
 from onnxperf.records.options import SessionOptions
@@ -74,11 +79,11 @@ def layers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def calm(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is known of the model is not measured again: these tests bring hazards of their own."""
     known = facts([node("mul0", "MatMul", 20)], SessionOptions(threads=1), denormals={})
-    monkeypatch.setattr(module, "facts_of", lambda _entry, _settings, session, _progress: (_of(known, session), False))
+    monkeypatch.setattr(module, "facts_of", lambda _entry, _settings, setup, _progress: _of(known, setup))
 
 
-def _of(known: Facts, session: SessionOptions) -> Facts:
-    return replace(known, session=session)
+def _of(known: Facts, setup: Setup) -> KnownFacts:
+    return KnownFacts(replace(known, session=setup.session))
 
 
 def with_hazards(monkeypatch: pytest.MonkeyPatch, *found: Trial) -> None:
@@ -140,6 +145,8 @@ def test_a_trial_of_two_hazards_is_one_subject_and_all_are_judged_in_one_race(
     ]
     monkeypatch.setattr(module, "hazards_in", lambda _facts: hazards)
     monkeypatch.setattr(trials, "PROCESSES", 2)
+    # there is time for the memory, too, however slow this machine is
+    monkeypatch.setattr(module, "AdviceBudget", lambda total_s, _start_s: AdviceBudget(total_s, 0.0, lambda: 0.0))
     result = onnxperf.advise(layers, threads=1, time=TIME)
     assert [each.name for each in result.record.races[0].subjects] == ["defaults", "arena=off"]
     assert [each.hazard for each in result.record.tried] == ["a", "b"]
@@ -230,7 +237,7 @@ def test_ctrl_c_gives_what_is_there(
     with_hazards(monkeypatch, Trial(name="lean", settings={"arena": "off"}))
     if found is None:
         usual: Callable[..., Any] = module.facts_of
-        monkeypatch.setattr(module, "facts_of", lambda *args: (usual(*args)[0], True))
+        monkeypatch.setattr(module, "facts_of", lambda *args: usual(*args)._replace(interrupted=True))
     else:
         monkeypatch.setattr(trials.RemedyTrials, place, interrupt)
     result = onnxperf.advise(layers, threads=1, time=TIME)
@@ -245,7 +252,9 @@ def test_ctrl_c_gives_what_is_there(
     [
         ({"threads": [1, 2]}, "threads has several values"),
         ({"time": 0}, "time"),
-        ({"variants": {"a": {}}}, "unknown option"),
+        ({"variants": {"a": {}, "b": {}}}, "variants has several values"),
+        ({"variants": {"a": {"runtime": "numpy"}}}, "not of numpy"),
+        ({"output": "no/such/folder/m.onnx"}, "folder does not exist"),
         ({"dims": {"no": 3}}, "no"),
     ],
 )
@@ -255,8 +264,36 @@ def test_what_makes_no_sense_is_refused(layers: Path, keywords: dict[str, Any], 
 
 
 @pytest.mark.usefixtures("calm")
-def test_a_session_that_is_set_up_by_hand_is_the_baseline(layers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("keywords", "baseline", "arena", "call"),
+    [
+        ({}, "defaults", "default", "run"),
+        ({"options": {"arena": "off"}}, "as given", "off", "run"),
+        ({"variants": {"lean": {"arena": "off"}}}, "as given", "off", "run"),
+        ({"variants": {"bound": {"call": "io-binding"}}}, "as given", "default", "io-binding"),
+    ],
+)
+def test_a_session_that_is_set_up_by_hand_is_the_baseline(
+    layers: Path, monkeypatch: pytest.MonkeyPatch, keywords: dict[str, Any], baseline: str, arena: str, call: str
+) -> None:
     with_hazards(monkeypatch, Trial(name="one", settings={"mem_pattern": "off"}))
-    result = onnxperf.advise(layers, threads=1, options={"arena": "off"}, time=TIME)
-    assert result.record.races[0].baseline == "as given"
-    assert result.record.session.arena == "off"
+    record = onnxperf.advise(layers, threads=1, time=TIME, **keywords).record
+    assert record.races[0].baseline == baseline
+    assert record.session.arena == arena
+    assert {each.call for each in record.races[0].subjects} == {call}
+
+
+@pytest.mark.parametrize(
+    ("given", "command"),
+    [
+        ({}, "onnxperf tune m.onnx"),
+        ({"dims": {"batch": 8}, "time": 30.0}, "onnxperf tune m.onnx --dim batch=8"),
+        ({"threads": 1}, "onnxperf profile m.onnx --roofline --threads 1"),
+        (
+            {"variants": {"lean": {"arena": "off", "threads": 2}}},
+            "onnxperf profile m.onnx --roofline --threads 2 --option arena=off",
+        ),
+    ],
+)
+def test_the_next_command_has_the_inputs_and_settings_of_this_one(given: dict[str, Any], command: str) -> None:
+    assert module._next_command("m.onnx", None, given, parse(given, ADVISE)) == command

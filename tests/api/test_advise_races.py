@@ -15,11 +15,12 @@ from msgspec.structs import replace
 from onnxperf.analyze.judges.advice import Attempt, judged_trials, with_repeat
 from onnxperf.analyze.judges.comparison import compare
 from onnxperf.api._advice import trials as module
+from onnxperf.api._advice.budget import AdviceBudget
 from onnxperf.api._advice.trials import RemedyTrials, TrialRaces
 from onnxperf.api._shared.requests import parse
 from onnxperf.api._shared.subjects import open_entries
 from onnxperf.api._tuning.candidates import RunCandidate
-from onnxperf.api.advise import AdviseKeywords
+from onnxperf.options.functions import ADVISE
 from onnxperf.records.advice import Goal, Hazard, Trial, Tried
 from onnxperf.records.options import RaceOptions, SessionOptions
 from onnxperf.records.race import Block, Case, Subject
@@ -81,9 +82,10 @@ class FakeRaces:
 def trials(tmp_path: Path) -> RemedyTrials:
     path = tmp_path / "m.onnx"
     onnx.save(make_model(2), path)
-    settings = parse({"threads": 1, "time": 60.0}, AdviseKeywords)
+    settings = parse({"threads": 1}, ADVISE)
     entry = open_entries(path, settings.inputs, None)[0]
-    return RemedyTrials(entry, settings, SessionOptions(threads=1), tmp_path, lambda *_args: None, lambda: 0.0)
+    budget = AdviceBudget(75.0, 0.0, lambda: 0.0)  # of which the races have 60
+    return RemedyTrials(entry, settings, SessionOptions(threads=1), tmp_path, lambda *_args: None, budget)
 
 
 def add(trials: RemedyTrials, *names: str, goal: Goal = "time") -> None:
@@ -95,7 +97,7 @@ def add(trials: RemedyTrials, *names: str, goal: Goal = "time") -> None:
 
 def raced(trials: RemedyTrials, races: FakeRaces, monkeypatch: pytest.MonkeyPatch) -> TrialRaces:
     monkeypatch.setattr(module, "race_candidates", races)
-    trials.clock = races.clock
+    trials.budget.clock = races.clock
     return trials.race(races.call_ns, lambda _done, _text: None)
 
 
@@ -192,8 +194,9 @@ def test_a_gain_that_is_too_large_races_once_more_against_the_defaults_alone(
     assert found.final is not None
     races.speedups = {"fast": 1.0}
     repeat = trials.repeat(["fast"], found.final, lambda _done, _text: None)
+    assert repeat is not None
     assert races.raced[-1][0] == ["defaults", "fast"]
-    assert races.raced[-1][1] == pytest.approx(21.0)
+    assert races.raced[-1][1] == pytest.approx(15.0)  # what is left
     doubted = [replace_share(each, 0.01) for each in trials.attempts]
     (again,) = [
         each
@@ -261,3 +264,68 @@ def test_a_race_option_of_the_user_holds_for_both_races(trials: RemedyTrials, mo
     trials.settings = dataclasses.replace(trials.settings, race=race)
     trials.race(CALL_NS, lambda _done, _text: None)
     assert [each.min_effect for each in seen] == [0.02, 0.02]
+
+
+# ---------------------------------------------------------------- the time of everything
+
+
+@pytest.mark.parametrize(
+    ("facts_s", "opening_s", "candidates", "races_s"),
+    [
+        (0.0, 0.0, 10, 48.0),
+        (10.0, 0.0, 10, 40.0),
+        (10.0, 0.5, 10, 30.0),
+        (10.0, 5.0, 10, 20.0),
+        (59.5, 0.5, 10, 1.0),
+        (90.0, 0.5, 10, 1.0),
+    ],
+    ids=["no facts", "facts", "sessions", "slow sessions", "hardly any time left", "no time left"],
+)
+def test_races_have_what_facts_and_opening_sessions_leave(
+    facts_s: float, opening_s: float, candidates: int, races_s: float
+) -> None:
+    budget = AdviceBudget(60.0, 0.0, lambda: facts_s, opening_s)
+    assert budget.begin_races(candidates) == pytest.approx(races_s)
+
+
+@pytest.mark.parametrize(
+    ("now_s", "weighed", "time_s"), [(50.0, 0, 9.0), (50.0, 2, 4.0), (58.5, 0, 0.0), (70.0, 0, 0.0)]
+)
+def test_what_is_doubted_races_again_in_the_time_that_is_left(now_s: float, weighed: int, time_s: float) -> None:
+    budget = AdviceBudget(60.0, 0.0, lambda: now_s, 0.5)
+    assert budget.repeat_s(2, weighed) == pytest.approx(time_s)
+
+
+def test_without_time_left_nothing_is_repeated_and_no_memory_is_measured(
+    trials: RemedyTrials, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(trials, *NAMES)
+    add(trials, "lean", goal="memory")
+    races = FakeRaces({"fast": 1.2})
+    found = raced(trials, races, monkeypatch)
+    assert found.final is not None
+    races.now, trials.budget.opening_s = 80.0, 1.0
+    assert trials.repeat(["fast"], found.final, lambda _done, _text: None) is None
+    assert trials.needs(found.final, lambda _done, _text: None) == {}
+    assert trials.notes == ["memory was not compared for lack of time: increase `time`"]
+
+
+@pytest.mark.parametrize(
+    ("total_s", "races_s", "reason", "expected"),
+    [
+        (60.0, 40.0, "`time=100` would probably decide", "`time=150` would probably decide"),
+        (60.0, 40.0, "slower in every launch", "slower in every launch"),
+        (60.0, 0.0, "`time=100` would probably decide", "`time=100` would probably decide"),
+        (0.3, 1.0, "`time=2` would probably decide", "`time=2` would probably decide"),
+    ],
+)
+def test_a_time_that_would_decide_is_one_for_the_whole_command(
+    total_s: float, races_s: float, reason: str, expected: str
+) -> None:
+    assert AdviceBudget(total_s, 0.0, races_s=races_s).of_whole(reason) == expected
+
+
+@pytest.mark.parametrize(("spent_s", "noted"), [(59.0, False), (65.0, False), (75.0, True)])
+def test_a_time_that_is_far_too_short_is_noted(spent_s: float, noted: bool) -> None:
+    note = AdviceBudget(60.0, 0.0, lambda: spent_s).note
+    assert ("it took 15 s longer than `time`" in note) == noted

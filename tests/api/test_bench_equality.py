@@ -13,7 +13,7 @@ import pytest
 import onnxperf
 from onnxperf.results.bench import BenchResult
 
-TINY: dict[str, Any] = {"blocks": 2, "calls": 3, "warmup": 0.0, "threads": 1, "time": 0.1}
+TINY: dict[str, Any] = {"blocks": 2, "calls_per_block": 3, "warmup": 0.0, "threads": 1, "time": 0.1}
 
 
 def bench(model: Any, **keywords: Any) -> BenchResult:

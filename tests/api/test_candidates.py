@@ -8,9 +8,10 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from onnxperf.api._shared.requests import BenchKeywords, parse
+from onnxperf.api._shared.requests import parse
 from onnxperf.api._shared.subjects import open_entries
 from onnxperf.api._tuning.candidates import RunCandidate, by_session, race_candidates
+from onnxperf.options.functions import TUNE
 from onnxperf.records.options import SessionOptions
 
 THREAD = SessionOptions(threads=1)
@@ -24,7 +25,7 @@ def test_a_candidate_with_other_outputs_differs_and_all_others_are_compared_with
         weight.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weight) * np.float32(2), weight.name))
     other = tmp_path / "other.onnx"
     onnx.save(proto, other)
-    settings = parse({"time": 0.5}, BenchKeywords)
+    settings = parse({"time": 0.5}, TUNE)
     entry = open_entries(linear_path, settings.inputs, None)[0]
     candidates = [
         RunCandidate("defaults", THREAD),

@@ -13,7 +13,7 @@ import pytest
 from onnx import numpy_helper, parser
 
 import onnxperf
-from onnxperf.errors import BadInput, BadOption
+from onnxperf.errors import BadInput, BadOption, FileNotWritten
 from onnxperf.measure.memory import peak_bytes, read_resident, reset_peak, trim
 
 TWO_STEPS = """<ir_version: 8, opset_import: ["" : 17]>
@@ -46,27 +46,26 @@ def test_a_source_that_computes_something_else_differs() -> None:
 
 def test_the_first_node_that_differs_is_named_and_its_inputs_are_saved(tmp_path: Path) -> None:
     model = parser.parse_model(TWO_STEPS)
-    result = onnxperf.check(model, runtime="ort,numpy", dims={"n": 200}, nodes=True, save=tmp_path, rtol=0, atol=0)
+    result = onnxperf.check(model, runtime="ort,numpy", dims={"n": 200}, nodes=True, rtol=0, atol=0)
     node = result.record.node
     assert node is not None
     assert node.operator in ("Sqrt", "Exp")
-    assert node.saved is not None
-    with np.load(node.saved, allow_pickle=False) as saved:
+    result.save(tmp_path / "node.npz")
+    with np.load(tmp_path / "node.npz", allow_pickle=False) as saved:
         assert set(saved) == {"input_0", "first_output_0", "second_output_0"}
+        assert saved["input_0"].shape == (200, 2)
+        assert (saved["first_output_0"] != saved["second_output_0"]).any()
 
 
-def test_arrays_that_cannot_be_saved_cost_a_note_and_not_the_result(tmp_path: Path) -> None:
-    taken = tmp_path / "taken"
-    taken.write_text("a file, and no folder")
-    result = onnxperf.check(parser.parse_model(TWO_STEPS), dims={"n": 200}, save=taken, rtol=0, atol=0)
-    assert result.record.node is not None
-    assert result.record.node.saved is None
-    assert result.unwritten == str(taken)
-    assert [note for note in result.record.notes if "cannot write" in note]
-
-
-def test_equal_runtimes_have_no_first_node() -> None:
-    assert onnxperf.check(parser.parse_model(TWO_STEPS), nodes=True).record.node is None
+@pytest.mark.parametrize(
+    ("keywords", "said"), [({"nodes": True}, "no node differs"), ({}, "nodes were not compared")], ids=str
+)
+def test_equal_runtimes_have_no_first_node_and_no_arrays(tmp_path: Path, keywords: dict[str, Any], said: str) -> None:
+    result = onnxperf.check(parser.parse_model(TWO_STEPS), **keywords)
+    assert result.record.node is None
+    with pytest.raises(FileNotWritten, match=said):
+        result.save(tmp_path / "node.npz")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_classifier_with_zipmap_is_compared_with_its_source() -> None:
@@ -99,7 +98,8 @@ def test_a_regressor_is_compared_although_its_output_is_a_column() -> None:
         ({"runtime": "ort,jvm"}, "unknown runtime"),
         ({"runtime": "ort,numpy", "against": wrong_sqrt}, "or one model in one runtime with `against`"),
         ({"against": ["torch"]}, "expected FILE.py:function"),
-        ({"against": wrong_sqrt, "save": "somewhere"}, "no nodes"),
+        ({"against": ["torch", "tensorflow"]}, "takes one source"),
+        ({"device": "cuda"}, "`device`: it does nothing with two models or runtimes"),
         ({"against": 3, "runtime": "ort"}, "expected an estimator"),
         ({"against": wrong_sqrt, "nodes": True}, "no nodes"),
         ({"rtoll": 1}, "unknown option"),
@@ -297,12 +297,6 @@ def test_the_source_of_a_zoo_model_is_named_by_its_framework(built: Callable[[st
     built("tiny-linear", "sklearn")
     result = onnxperf.check("zoo:tiny-linear", against="sklearn", dims={"batch": 3})
     assert result.answer == "ort and sklearn agree on 1 output exactly."
-
-
-def test_a_folder_for_a_node_implies_that_nodes_are_compared(tmp_path: Path) -> None:
-    result = onnxperf.check(parser.parse_model(TWO_STEPS), save=tmp_path, rtol=0, atol=0, dims={"n": 200})
-    assert result.record.node is not None
-    assert result.record.node.saved is not None
 
 
 # ---------------------------------------------------------------- what is exact

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import onnx
 import onnx.parser
 import pandas
@@ -16,12 +17,13 @@ import pytest
 import onnxperf
 from onnxperf.errors import BadOption
 from onnxperf.records.diff import Diff
+from onnxperf.records.profile import Profile
 from tests.api.models import make_model
 
 
 @pytest.fixture(scope="module")
 def compared() -> onnxperf.DiffResult:
-    return onnxperf.diff(make_model(2), make_model(3), repeat=15, threads=1, race=False)
+    return onnxperf.diff(make_model(2), make_model(3), calls=15, threads=1, race=False)
 
 
 def test_both_sides_run_in_five_processes_each(compared: onnxperf.DiffResult) -> None:
@@ -56,7 +58,7 @@ def test_sums_are_preserved(compared: onnxperf.DiffResult) -> None:
 
 
 def test_two_levels_of_one_model_are_raced_without_the_profiler() -> None:
-    result = onnxperf.diff(make_model(2), opt_level="disable,all", repeat=5, threads=1, time=0.3)
+    result = onnxperf.diff(make_model(2), opt_level="disable,all", calls=5, threads=1, time=0.3)
     race = result.record.race
     assert race is not None
     assert [subject.name for subject in race.subjects] == ["disable", "all"]
@@ -65,18 +67,26 @@ def test_two_levels_of_one_model_are_raced_without_the_profiler() -> None:
     assert result.answer
 
 
+def saved_trace(model: onnx.ModelProto, path: Path) -> onnxperf.ProfileResult:
+    """The profile of a model, whose trace is saved."""
+    profile: onnxperf.ProfileResult = onnxperf.profile(model, calls=4, threads=1)
+    profile.save(path)
+    return profile
+
+
 def test_traces_and_profiles_are_compared_without_a_verdict(tmp_path: Path) -> None:
-    trace = tmp_path / "trace.json"
-    profile = onnxperf.profile(make_model(2), repeat=4, threads=1, keep_trace=trace)
-    for other in (trace, profile, make_model(2)):
-        result = onnxperf.diff(trace, other, repeat=4, threads=1)
+    trace = tmp_path / "a.trace.json"
+    profile = saved_trace(make_model(2), trace)
+    others: list[tuple[Any, dict[str, Any]]] = [(trace, {}), (profile, {}), (make_model(2), {"calls": 4, "threads": 1})]
+    for other, options in others:
+        result = onnxperf.diff(trace, other, **options)
         assert result.record.race is None
         assert set(result.merged()["side"]) == {"="}
 
 
 def test_a_note_says_why_there_was_no_race(tmp_path: Path) -> None:
-    model, trace = make_model(1), tmp_path / "trace.json"
-    profile = onnxperf.profile(model, repeat=2, threads=1, keep_trace=trace)
+    model, trace = make_model(1), tmp_path / "a.trace.json"
+    profile = saved_trace(model, trace)
     cases: list[tuple[Any, Any, str]] = [
         (trace, model, "one side is a trace, so there was no race"),
         (model, profile, "one side is a profile, so there was no race"),
@@ -86,8 +96,53 @@ def test_a_note_says_why_there_was_no_race(tmp_path: Path) -> None:
         (model, make_model(2), "the race was left out, so there is no verdict"),
     ]
     for before, after, note in cases:
-        notes = onnxperf.diff(before, after, repeat=2, threads=1, race=False).record.notes
+        options: dict[str, Any] = {"calls": 2, "threads": 1} if model in (before, after) else {}
+        notes = onnxperf.diff(before, after, race=False, **options).record.notes
         assert notes[0].startswith(note)
+
+
+MODEL, EVENTS = make_model(1), onnxperf.ProfileResult(Profile(model="old", events=0, iterations=0))
+USELESS: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
+    "threads of two profiles": (EVENTS, EVENTS, {"threads": 1}, "`threads`: it does nothing with sides"),
+    "calls of two profiles": (EVENTS, EVENTS, {"calls": 4}, "`calls`: it does nothing with sides"),
+    "inputs of two profiles": (EVENTS, EVENTS, {"feeds": {"X": np.zeros(1)}}, "`feeds`: it does nothing with sides"),
+    "the time of no race": (MODEL, EVENTS, {"time": 5}, "`time`: it does nothing with a side"),
+    "the effect without a race": (MODEL, MODEL, {"race": False, "min_effect": "2%"}, "`min_effect`: it does nothing"),
+    "the warm-up without a race": (MODEL, MODEL, {"race": False, "warmup": 1}, "`warmup`: it does nothing"),
+}
+
+
+@pytest.mark.parametrize("what", USELESS)
+def test_options_that_nothing_depends_on_are_refused(what: str) -> None:
+    before, after, options, message = USELESS[what]
+    with pytest.raises(BadOption, match=message):
+        onnxperf.diff(before, after, **options)
+
+
+def test_two_variants_by_name_are_raced_with_their_call_styles() -> None:
+    variants = {"usual": {"arena": "on"}, "bound": {"arena": "off", "call": "io-binding"}}
+    result = onnxperf.diff(make_model(1), calls=3, threads=1, time=0.2, variants=variants)
+    race = result.record.race
+    assert race is not None
+    assert [subject.name for subject in race.subjects] == ["usual", "bound"]
+    assert [subject.call for subject in race.subjects] == ["run", "io-binding"]
+    assert (result.record.before.model, result.record.after.model) == ("usual", "bound")
+
+
+def test_a_diff_of_models_draws_both_graphs_and_others_say_why_not(
+    compared: onnxperf.DiffResult, tmp_path: Path
+) -> None:
+    levels = onnxperf.diff(make_model(1), opt_level="disable,all", calls=2, threads=1, race=False)
+    for result, words in ((compared, ("Relu",)), (levels, ("disable", "all"))):
+        result.save(tmp_path / "both.graph.svg")
+        drawn = (tmp_path / "both.graph.svg").read_text(encoding="utf-8")
+        assert drawn.startswith("<svg")
+        assert all(word in drawn for word in words)
+    compared.save(tmp_path / "both.graph.png")
+    assert (tmp_path / "both.graph.png").read_bytes().startswith(b"\x89PNG")
+    for result in (onnxperf.DiffResult(compared.record), onnxperf.diff(compared.before, compared.after)):
+        with pytest.raises(BadOption, match="only a diff of models has graphs"):
+            result.save(tmp_path / "no.graph.svg")
 
 
 def test_tables_and_charts_are_written_and_can_be_read_back(compared: onnxperf.DiffResult, tmp_path: Path) -> None:
@@ -143,7 +198,7 @@ def test_ctrl_c_while_the_sides_are_profiled_keeps_what_ran() -> None:
         if text.startswith("launch 3 of 5: profiling, round 2"):
             os.kill(os.getpid(), signal.SIGINT)
 
-    result = onnxperf.diff(make_model(1), make_model(2), repeat=20, threads=1, race=False, progress=stop)
+    result = onnxperf.diff(make_model(1), make_model(2), calls=20, threads=1, race=False, progress=stop)
     assert result.interrupted
     assert result.record.before.launches[:2] == (4, 4)
     assert 8 < result.record.before.iterations < 20
@@ -171,27 +226,28 @@ def test_sides_are_named_after_what_they_are(tmp_path: Path) -> None:
     for folder, layers in (("old", 1), ("new", 2)):
         (tmp_path / folder).mkdir()
         onnx.save(make_model(layers), tmp_path / folder / "model.onnx")
-        onnxperf.profile(make_model(layers), repeat=2, threads=1, keep_trace=tmp_path / folder / "trace.json")
+        saved_trace(make_model(layers), tmp_path / folder / "a.trace.json")
+    few = {"calls": 2, "threads": 1}
     cases: list[tuple[Any, Any, dict[str, Any], tuple[str, str]]] = [
-        ("old/model.onnx", "new/model.onnx", {}, ("old/model", "new/model")),
+        ("old/model.onnx", "new/model.onnx", few, ("old/model", "new/model")),
         (
             "old/model.onnx",
             "new/model.onnx",
-            {"opt_level": "disable,all"},
+            {**few, "opt_level": "disable,all"},
             ("old/model · disable", "new/model · all"),
         ),
-        ("old/model.onnx", None, {"opt_level": "basic,all"}, ("basic", "all")),
-        ("old/trace.json", "new/trace.json", {}, ("trace.json · old", "trace.json · new")),
-        ("old/trace.json", "old/trace.json", {}, ("trace.json · before", "trace.json · after")),
+        ("old/model.onnx", None, {**few, "opt_level": "basic,all"}, ("basic", "all")),
+        ("old/a.trace.json", "new/a.trace.json", {}, ("a.trace.json · old", "a.trace.json · new")),
+        ("old/a.trace.json", "old/a.trace.json", {}, ("a.trace.json · before", "a.trace.json · after")),
     ]
     for before, after, options, names in cases:
         second = None if after is None else tmp_path / after
-        record = onnxperf.diff(tmp_path / before, second, repeat=2, threads=1, race=False, **options).record
+        record = onnxperf.diff(tmp_path / before, second, race=False, **options).record
         assert (record.before.model, record.after.model) == names
 
 
 def test_two_profiles_of_one_model_are_named_after_their_levels() -> None:
-    profiles = [onnxperf.profile(make_model(1), repeat=2, threads=1, opt_level=level) for level in ("basic", "all")]
+    profiles = [onnxperf.profile(make_model(1), calls=2, threads=1, opt_level=level) for level in ("basic", "all")]
     result = onnxperf.diff(*profiles)
     name = profiles[0].record.model
     assert (result.record.before.model, result.record.after.model) == (f"{name} · basic", f"{name} · all")
@@ -207,7 +263,7 @@ def test_transposes_of_different_permutations_are_different_nodes() -> None:
         return onnx.parser.parse_model(text)
 
     def sides(*models: onnx.ModelProto) -> str:
-        return "".join(onnxperf.diff(*models, repeat=2, threads=1, race=False).merged()["side"])
+        return "".join(onnxperf.diff(*models, calls=2, threads=1, race=False).merged()["side"])
 
     assert sides(model(0, 2, 1), model(0, 2, 1)) == "=="
     assert sorted(sides(model(0, 2, 1), model(1, 0, 2))) == sorted("-+=")

@@ -92,14 +92,13 @@ def sides_of(rows: pandas.DataFrame) -> tuple[int, int, int]:
 def test_models_profiles_and_traces_pair_at_least_what_the_document_pairs(text: str, tmp_path: Path) -> None:
     levels: list[Literal["disable", "all"]] = ["disable", "all"]
     model = cnn(text)
-    traces = [tmp_path / f"{level}.json" for level in levels]
-    profiles = [
-        onnxperf.profile(model, opt_level=level, threads=1, repeat=3, keep_trace=trace)
-        for level, trace in zip(levels, traces, strict=True)
-    ]
+    traces = [tmp_path / f"{level}.trace.json" for level in levels]
+    profiles = [onnxperf.profile(model, opt_level=level, threads=1, calls=3) for level in levels]
+    for profile, trace in zip(profiles, traces, strict=True):
+        profile.save(trace)
     before, after = map(nodes_of_the_document, profiles)
     compared = {
-        "models": onnxperf.diff(model, opt_level=levels, threads=1, repeat=3, race=False),
+        "models": onnxperf.diff(model, opt_level=levels, threads=1, calls=3, race=False),
         "profiles": onnxperf.diff(*profiles),
         "traces": onnxperf.diff(*traces),
     }
@@ -123,7 +122,7 @@ def test_models_profiles_and_traces_pair_at_least_what_the_document_pairs(text: 
 def test_an_optimized_file_is_compared_by_the_nodes_of_its_original(tmp_path: Path) -> None:
     model = cnn(BLOCKS)
     onnxperf.optimize(model, tmp_path / "optimized.onnx", opt_level="extended")
-    result = onnxperf.diff(model, tmp_path / "optimized.onnx", opt_level="disable", threads=1, repeat=3, race=False)
+    result = onnxperf.diff(model, tmp_path / "optimized.onnx", opt_level="disable", threads=1, calls=3, race=False)
     rows = result.by_source()
     block = rows[rows["sources"] == ("n3", "n4", "n5")]
     assert block["source_ops"].tolist() == [("Conv", "BatchNormalization", "Relu")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -66,10 +67,11 @@ def test_a_model_of_the_zoo_is_called_by_the_name_that_was_asked_for(
     assert "after: long-name, 2 nodes" in said
 
 
-def test_a_png_is_a_png(tmp_path: Path) -> None:
-    drawing = onnxperf.diff_view(chain(tmp_path / "m.onnx", "Abs", "Relu"), as_="png")
-    assert isinstance(drawing.content, bytes)
-    assert drawing.content.startswith(b"\x89PNG")
+def test_one_model_is_drawn_under_two_variants_by_name(tmp_path: Path) -> None:
+    named = {"plain": {"opt_level": "disable"}, "no fusions": {"disabled_optimizers": "MatMulAddFusion"}}
+    said = " ".join(texts(onnxperf.diff_view(chain(tmp_path / "m.onnx", "Abs", "Relu"), variants=named)))
+    assert "m · plain" in said
+    assert "m · no fusions" in said
 
 
 @pytest.mark.parametrize(
@@ -77,21 +79,27 @@ def test_a_png_is_a_png(tmp_path: Path) -> None:
     [
         ({"opt_level": "all"}, "a diff has two sides"),
         ({"opt_level": "basic,most"}, "unknown optimisation level 'most'"),
-        ({"as_": "dot"}, "unknown form 'dot'"),
+        ({"variants": {"one": {"threads": 1}}}, "a diff has two sides"),
+        ({"variants": {"a": {"runtime": "numpy"}, "b": {}}}, "numpy has no profiler"),
         ({"after": "trace.json"}, "a trace has no graph to draw"),
         ({"after": "none.onnx"}, "none.onnx"),
-        ({"after": "new.onnx", "opt_level": "disable,all"}, "two models are drawn as they are"),
+        ({"after": "new.onnx", "opt_level": "disable,all"}, "`opt_level`: it does nothing with two models"),
+        ({"after": "new.onnx", "threads": 1}, "`threads`: it does nothing with two models"),
+        ({"after": "new.onnx", "memory_limit": "2GB"}, "`memory_limit`: it does nothing with two models"),
+        ({"calls": 3}, "unknown option 'calls'"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_in_one_line(tmp_path: Path, options: dict[str, str], said: str) -> None:
+def test_what_cannot_be_drawn_is_refused_in_one_line(tmp_path: Path, options: dict[str, Any], said: str) -> None:
     with pytest.raises(onnxperf.BadInput, match=said):
-        onnxperf.diff_view(chain(tmp_path / "m.onnx", "Abs"), **options)  # type: ignore[arg-type]
+        onnxperf.diff_view(chain(tmp_path / "m.onnx", "Abs"), **options)
 
 
 def test_a_diff_is_saved_as_a_picture_only(tmp_path: Path) -> None:
     drawing = onnxperf.diff_view(chain(tmp_path / "m.onnx", "Abs", "Relu"))
     drawing.save(tmp_path / "d.svg")
     assert (tmp_path / "d.svg").read_text(encoding="utf-8") == str(drawing)
+    drawing.save(tmp_path / "d.png")
+    assert (tmp_path / "d.png").read_bytes().startswith(b"\x89PNG")
     assert "SVG of m" in drawing.to_markdown()
     with pytest.raises(onnxperf.BadInput, match="unknown form 'dot'; choose from: svg, png"):
         drawing.save(tmp_path / "d.dot")

@@ -193,5 +193,5 @@ def test_quick_describes_the_machine_and_races_nothing(monkeypatch: pytest.Monke
     assert (result.noise_band, result.record.peaks, result.status) == (None, (), "ok")
     assert "Nothing was raced" in result.answer
     for changes in ({"time": 3.0}, {"threads": 2}):
-        with pytest.raises(BadOption, match="`quick` races nothing"):
+        with pytest.raises(BadOption, match="does nothing with `quick`, which races nothing"):
             doctoring.doctor(quick=True, **changes)

@@ -15,12 +15,14 @@ from msgspec.structs import replace
 import onnxperf
 from onnxperf.api._keeping.bundles import export_bundle, import_bundle
 from onnxperf.api._keeping.kept_runs import keep, load_result
-from onnxperf.api._shared.requests import BenchKeywords, parse
+from onnxperf.api._shared.requests import parse
 from onnxperf.api._shared.subjects import open_entries
 from onnxperf.api._tuning import on_node
+from onnxperf.api._tuning.request import Aim
 from onnxperf.api._tuning.saved import resumed_rows
 from onnxperf.cli.main import run
 from onnxperf.errors import BadInput
+from onnxperf.options.functions import TUNE
 from onnxperf.records.tune import TuneChoice, TuneRow, Tuning
 from onnxperf.results.tune import TuneResult
 from onnxperf.tuning import knobs
@@ -44,7 +46,7 @@ class Trap(NamedTuple):
 
     def tuning(self) -> Tuning:
         """An interrupted tuning of the model whose candidates look harmless, and much faster than the defaults."""
-        entry = open_entries(self.model, parse({}, BenchKeywords).inputs, None)[0]
+        entry = open_entries(self.model, parse({}, TUNE).inputs, None)[0]
         named = ("threads=1", "arena=off", "mem_pattern=off")
         settings = [*self.settings, {"mem_pattern": "off", "env": str(self.program)}]
         rows = [
@@ -95,7 +97,9 @@ def a_tuning_goes_on_at_a_node(trap: Trap) -> None:
         model=trap.model.name,
         feeds="",
         calibration="",
-        keywords={"time": 0.5, "call": "run"},
+        settings=parse({}, TUNE),
+        aim=Aim(call="run"),
+        time_s=0.5,
         before=trap.tuning(),
     )
     data = on_node.run_tuning(msgspec.msgpack.encode(parcel), trap.model.parent, lambda _done, _text: None)
@@ -105,13 +109,13 @@ def a_tuning_goes_on_at_a_node(trap: Trap) -> None:
 
 
 def a_file_of_settings_is_a_variant(trap: Trap) -> None:
-    file = trap.folder / "tuned.json"
+    file = trap.folder / "tuned.settings.json"
     for settings in trap.settings:
         file.write_text(json.dumps({"settings": settings}))
         with pytest.raises(BadInput, match="not a setting that a file may have"):
             onnxperf.bench(trap.model, variants=[f"@{file}"], **SHORT)
         with pytest.raises(BadInput, match="not a setting that a file may have"):
-            onnxperf.load(trap.model, options=file)
+            onnxperf.load(trap.model, variants=file)
 
 
 def trapped_bench(trap: Trap) -> Path:

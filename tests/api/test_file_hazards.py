@@ -184,7 +184,7 @@ IDS = [f"{find.__module__.rpartition('.')[2]}: {trigger}" for find, trigger, _ i
 def facts_of(name: str) -> Facts:
     proto = MODELS[name]()
     dims = {"rows": 64, "columns": 64} if name.startswith("dynamic") else {}
-    profile = onnxperf.profile(proto, repeat=3, threads=1, dims=dims).record
+    profile = onnxperf.profile(proto, calls=3, threads=1, dims=dims).record
     session = profile.session or SessionOptions()
     return Facts(profile=profile, inspection=inspection_of(open_source(proto)), session=session, cores=1)
 
@@ -236,7 +236,7 @@ def test_dimensions_are_tried_with_the_sizes_of_the_profile() -> None:
 
 def test_constants_that_the_session_does_not_fold_are_found() -> None:
     proto = MODELS["constants"]()
-    profile = onnxperf.profile(proto, repeat=3, threads=1, opt_level="disable").record
+    profile = onnxperf.profile(proto, calls=3, threads=1, opt_level="disable").record
     facts = replace(facts_of("constants"), profile=profile)
     (hazard,) = constant_nodes.find(facts)
     assert [trial.rewrite for trial in hazard.trials] == ["fold-constants"]

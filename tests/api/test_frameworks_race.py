@@ -15,7 +15,7 @@ import onnxperf
 from onnxperf.api._shared.sources import sources_of
 from onnxperf.errors import BadOption
 
-SHORT: dict[str, Any] = {"time": 0.1, "blocks": 2, "calls": 1, "threads": 1}
+SHORT: dict[str, Any] = {"time": 0.1, "blocks": 2, "calls_per_block": 1, "threads": 1}
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ def test_a_step_is_found_at_its_run(store: Path) -> None:
 
 @pytest.mark.parametrize(("by", "groups"), [("version", 1), ("commit", 11), ("day", 40), ("machine", 1), (None, 0)])
 def test_every_order_has_its_groups_tables_and_files(store: Path, tmp_path: Path, by: By | None, groups: int) -> None:
-    result = onnxperf.history(MODEL, by=by, store=store)
+    result = onnxperf.history(MODEL, group_by=by, store=store)
     assert len(result.record.series[0].groups) == groups
     assert len(result.table("groups")) == groups
     assert len(result.table("points")) == 41
@@ -61,9 +61,11 @@ def test_a_file_is_found_by_its_name_and_by_what_is_in_it(tmp_path: Path) -> Non
     text = '<ir_version: 9, opset_import: ["" : 18]> g (float[n] X) => (float[n] Y) { Y = Relu(X) }'
     onnx.save(parser.parse_model(text), path)
     store = tmp_path / "runs.sqlite"
-    result = onnxperf.bench(path, dims={"n": 4}, blocks=2, calls=1, threads=1)
+    result = onnxperf.bench(path, dims={"n": 4}, blocks=2, calls_per_block=1, threads=1)
     keep(result, store=store)
     other = path.rename(tmp_path / "other.onnx")
+    with pytest.raises(BadOption, match="no race of"):  # its file would be known
+        onnxperf.history(str(other), by_label=True, store=store)
     for model in ("linear", path, "linear.onnx", other, str(other)):
         assert len(onnxperf.history(model, store=store).record.series[0].points) == 1
     other.write_bytes(b"not a model")
@@ -93,8 +95,8 @@ def test_days_are_counted_from_now(store: Path, monkeypatch: pytest.MonkeyPatch)
     assert len(onnxperf.history(MODEL, since="3d", store=store).record.series[0].points) == 3
 
 
-def test_the_newest_runs_are_chosen_by_a_limit(store: Path) -> None:
-    assert len(onnxperf.history(MODEL, limit=7, store=store).record.series[0].points) == 7
+def test_only_the_newest_runs_are_shown_if_that_is_asked_for(store: Path) -> None:
+    assert len(onnxperf.history(MODEL, top=7, store=store).record.series[0].points) == 7
 
 
 def test_a_larger_least_effect_leaves_a_change_out(store: Path) -> None:
@@ -104,8 +106,9 @@ def test_a_larger_least_effect_leaves_a_change_out(store: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"by": "hour"}, "hour"),
-        ({"limit": 0}, "limit"),
+        ({"group_by": "hour"}, "unknown group by 'hour'; choose from: version, commit"),
+        ({"by": "day"}, "unknown option 'by'"),
+        ({"top": 0}, "`top=0`: expected at least 1"),
         ({"min_effect": 1.5}, "min_effect"),
         ({"since": "yesterday"}, "a date such as 2026-11-03, or days such as 30d"),
         ({"since": "9" * 30 + "d"}, "a date such as"),

@@ -17,11 +17,12 @@ from onnxperf.api._keeping import run_writer
 from onnxperf.api._keeping.run_recorder import RunRecorder
 from onnxperf.api._keeping.run_writer import RunWriter
 from onnxperf.api._shared.cells import Cell, run_cells
-from onnxperf.api._shared.requests import BenchKeywords, parse
+from onnxperf.api._shared.requests import parse
 from onnxperf.errors import BadInput, BadOption, StoreError
 from onnxperf.measure.machine.describe import describe_machine
 from onnxperf.measure.pool import Launches
 from onnxperf.measure.race import Progress
+from onnxperf.options.functions import BENCH
 from onnxperf.records.base import Status
 from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.store import Store, open_store, waiting, whole_run
@@ -30,7 +31,7 @@ from tests.render import examples
 from tests.store.writing import start_run
 
 Run = Callable[[Progress, Launches | None], Case]
-SETTINGS = parse({}, BenchKeywords)
+SETTINGS = parse({}, BENCH)
 
 
 class Killed(BaseException):

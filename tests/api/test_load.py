@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -52,16 +54,47 @@ def test_options_reach_the_session(linear_bytes: bytes) -> None:
         ({"runtime": "reference", "call": "run-c"}, "unknown call style 'run-c'; choose from: run"),
         ({"provider": "tpu"}, "provider 'tpu'; choose from: .*cpu"),
         ({"threads": 0}, "`threads=0`: expected a whole number from 1"),
+        ({"runtime": "ort,numpy"}, "`runtime=ort,numpy`: expected one name"),
+        ({"call": ["run", "run-c"]}, "expected one name"),
+        ({"threads": [1, 2]}, "threads has several values"),
+        ({"variants": {"a": {}, "b": {}}}, "variants has several values"),
+        ({"env": "onnxruntime==1.20.1"}, "`env`: a model is loaded in this process"),
         (
             {"thread": 1},
-            "unknown option 'thread'; choose from: env, opt_level, options, options_unchecked, provider, threads",
+            "unknown option 'thread'; choose from: call, env, opt_level, options, options_unchecked, provider, "
+            "runtime, threads, variants$",
         ),
+        ({"timeout": 1.0}, "unknown option 'timeout'"),
         ({"blocks": 1}, "unknown option 'blocks'"),
     ],
 )
 def test_a_wrong_option_lists_the_valid_ones(linear_bytes: bytes, keywords: dict[str, Any], message: str) -> None:
     with pytest.raises(BadOption, match=message):
         onnxperf.load(linear_bytes, **keywords)
+
+
+def test_a_variant_has_a_runtime_and_a_call_style(linear_bytes: bytes) -> None:
+    lean = onnxperf.load(linear_bytes, variants={"lean": {"threads": 1, "call": "run-c"}})
+    assert (lean.runtime, lean.call, lean.session.conditions["threads"]) == ("ort", "run-c", 1)
+    assert onnxperf.load(linear_bytes, variants={"plain": {"runtime": "numpy"}}).runtime == "numpy"
+
+
+def test_help_shows_the_parameters_with_their_defaults() -> None:
+    parameters = inspect.signature(onnxperf.load).parameters
+    assert list(parameters)[:3] == ["model", "call", "runtime"]
+    assert (parameters["runtime"].default, parameters["threads"].default, parameters["profile"].default) == (
+        "ort",
+        None,
+        False,
+    )
+
+
+@pytest.mark.parametrize("runtime", ["ort", "numpy"])
+def test_a_runner_travels_to_another_process(linear_bytes: bytes, runtime: str) -> None:
+    runner = onnxperf.load(linear_bytes, runtime=runtime, threads=1)
+    again = pickle.loads(pickle.dumps(runner))
+    assert (again.runtime, again.call, again.options) == (runtime, "run", runner.options)
+    assert again.run({"X": np.ones((1, 10), np.float32)})["Y"].shape == (1, 4)
 
 
 def test_a_missing_input_is_named(linear_bytes: bytes) -> None:

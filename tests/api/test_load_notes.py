@@ -13,11 +13,11 @@ from onnxperf.analyze.answers.race import is_disturbance, note_on_others
 from onnxperf.render.kit.console import page_text
 
 MEASURED: dict[str, Callable[[Path], Any]] = {
-    "profile": lambda model: onnxperf.profile(model, repeat=3, threads=1),
-    "profile_variants": lambda model: onnxperf.profile_variants(model, repeat=3, threads=[1, 2]),
-    "diff without a race": lambda model: onnxperf.diff(model, opt_level="disable,all", repeat=3, race=False),
-    "diff": lambda model: onnxperf.diff(model, opt_level="disable,all", repeat=3, time=0.1),
-    "memory": lambda model: onnxperf.memory(model, repeat=20, skip_arena=True),
+    "profile": lambda model: onnxperf.profile(model, calls=3, threads=1),
+    "profile of variants": lambda model: onnxperf.profile(model, calls=3, threads=[1, 2]),
+    "diff without a race": lambda model: onnxperf.diff(model, opt_level="disable,all", calls=3, race=False),
+    "diff": lambda model: onnxperf.diff(model, opt_level="disable,all", calls=3, time=0.1),
+    "memory": lambda model: onnxperf.memory(model, calls=20, skip_arena=True),
     "advise": lambda model: onnxperf.advise(model, threads=1, time=0.3),
 }
 

@@ -55,7 +55,7 @@ def only(result: onnxperf.MemoryResult, name: str) -> MemorySubject:
 def test_a_cast_inside_the_call_is_measured_and_named(model: Path) -> None:
     rows = 200_000
     given = np.ones((rows, COLUMNS))
-    result = onnxperf.memory(model, feeds={"X": given}, cast=True, runtime="numpy", repeat=5, threads=1)
+    result = onnxperf.memory(model, feeds={"X": given}, cast=True, runtime="numpy", calls=5, threads=1)
     subject = only(result, "numpy")
     assert subject.breakdown is not None
     (copy,) = subject.breakdown.copies
@@ -67,7 +67,7 @@ def test_a_cast_inside_the_call_is_measured_and_named(model: Path) -> None:
 
 def test_onnxruntimes_arena_and_the_peak_node_are_in_the_breakdown(model: Path) -> None:
     rows = 100_000
-    subject = only(onnxperf.memory(model, dims={"n": rows}, repeat=5, threads=1, skip_arena=True), "ort")
+    subject = only(onnxperf.memory(model, dims={"n": rows}, calls=5, threads=1, skip_arena=True), "ort")
     breakdown = subject.breakdown
     assert breakdown is not None
     assert breakdown.weights_on_disk_bytes == breakdown.weights_in_memory_bytes == COLUMNS * 50 * 4
@@ -91,7 +91,7 @@ def test_other_settings_of_the_arena_are_measured_where_much_is_unexplained(
     model: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], tried: list[str]
 ) -> None:
     monkeypatch.setattr(memory_api, "unexplained_bytes", lambda need, _breakdown: need)
-    subject = onnxperf.memory(model, dims={"n": 50_000}, repeat=5, threads=1, **options).record.cases[0].subjects[0]
+    subject = onnxperf.memory(model, dims={"n": 50_000}, calls=5, threads=1, **options).record.cases[0].subjects[0]
     assert [trial.setting for trial in subject.trials] == tried
     # None can do with less than the results of 10 MB.
     assert all(trial.needed_bytes is not None and trial.needed_bytes > 9 * MB for trial in subject.trials)
@@ -103,7 +103,7 @@ PAGES = 1 << 20
 
 
 def need_and_least(source: Path, runtime: str, **options: Any) -> tuple[int, int]:
-    subject = only(onnxperf.memory(source, runtime=runtime, repeat=5, threads=1, skip_arena=True, **options), runtime)
+    subject = only(onnxperf.memory(source, runtime=runtime, calls=5, threads=1, skip_arena=True, **options), runtime)
     assert subject.breakdown is not None
     assert subject.needed_bytes is not None
     assert subject.breakdown.planned_bytes is not None
@@ -150,7 +150,7 @@ def test_no_network_needs_less_than_its_planned_minimum(name: str, runtime: str)
 
 @pytest.mark.slow
 def test_a_session_that_meets_larger_and_larger_inputs_has_an_arena_that_grows(model: Path) -> None:
-    result = onnxperf.memory(model, dims={"n": [1000, 50_000, 200_000]}, repeat=5, threads=1, skip_arena=True)
+    result = onnxperf.memory(model, dims={"n": [1000, 50_000, 200_000]}, calls=5, threads=1, skip_arena=True)
     *single, mixed = result.record.cases
     assert [case.dims["n"] for case in single] == [(1000,), (50_000,), (200_000,)]
     assert mixed.dims["n"] == (1000, 50_000, 200_000)
@@ -173,14 +173,28 @@ def touch(size: int) -> Callable[[], Any]:
     return lambda: np.ones(size, np.uint8)
 
 
+def test_the_time_between_samples_may_be_a_text_and_is_recorded() -> None:
+    assert onnxperf.memory(touch(MB), calls=5, sample_every="5ms").record.interval_ns == 5_000_000
+    assert onnxperf.memory(touch(MB), calls=5).record.interval_ns == 1_000_000
+
+
+@pytest.mark.parametrize("store", [False, True], ids=["not by default", "if asked"])
+def test_python_saves_a_run_only_if_asked(store: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONNXPERF_STORE", str(tmp_path / "runs.sqlite"))
+    asked: dict[str, Any] = {"store": True, "tags": {"a": "b"}} if store else {}
+    result = onnxperf.memory(touch(MB), calls=5, **asked)
+    assert bool(result.run) is store
+    assert (tmp_path / "runs.sqlite").exists() is store
+
+
 def test_callables_are_weighed_by_name() -> None:
-    result = onnxperf.memory({"small": touch(50 * MB), "large": touch(200 * MB)}, repeat=5)
+    result = onnxperf.memory({"small": touch(50 * MB), "large": touch(200 * MB)}, calls=5)
     assert increment(only(result, "small"), "steady call") == pytest.approx(50 * MB, rel=0.02)
     assert increment(only(result, "large"), "first call") == pytest.approx(200 * MB, rel=0.02)
 
 
 def test_a_callable_that_leaks_is_named() -> None:
-    result = onnxperf.memory({"small": touch(5 * MB), "leak": keep_a_megabyte}, repeat=50)
+    result = onnxperf.memory({"small": touch(5 * MB), "leak": keep_a_megabyte}, calls=50)
     growth = only(result, "leak").growth
     assert growth is not None
     assert growth.kind == "leak"
@@ -192,7 +206,7 @@ def test_a_callable_that_leaks_is_named() -> None:
 
 def test_the_data_of_a_callable_came_before_the_mark_was_reset() -> None:
     data = np.ones(100 * MB, np.uint8)
-    result = onnxperf.memory(lambda: int(data[::4096].sum()), repeat=5)
+    result = onnxperf.memory(lambda: int(data[::4096].sum()), calls=5)
     (subject,) = result.record.cases[0].subjects
     assert subject.step("load") is None
     assert increment(subject, "first call") < 10 * MB
@@ -201,20 +215,20 @@ def test_the_data_of_a_callable_came_before_the_mark_was_reset() -> None:
 
 
 def test_a_subject_that_dies_does_not_end_the_others() -> None:
-    result = onnxperf.memory({"dies": lambda: os._exit(3), "lives": touch(MB)}, repeat=5)
+    result = onnxperf.memory({"dies": lambda: os._exit(3), "lives": touch(MB)}, calls=5)
     assert not result.ok
     assert only(result, "dies").status == "crashed"
     assert only(result, "lives").status == "ok"
 
 
 def test_a_subject_past_its_limit_is_out_of_memory() -> None:
-    result = onnxperf.memory({"large": touch(800 * MB), "small": touch(MB)}, repeat=5, memory_limit="400MB")
+    result = onnxperf.memory({"large": touch(800 * MB), "small": touch(MB)}, calls=5, memory_limit="400MB")
     assert only(result, "large").status == "oom"
     assert only(result, "small").status == "ok"
 
 
 def test_the_outputs_of_ort_values_have_a_size(model: Path) -> None:
-    subject = only(onnxperf.memory(model, dims={"n": 1000}, call="ort-values", repeat=5), "ort")
+    subject = only(onnxperf.memory(model, dims={"n": 1000}, call="ort-values", calls=5), "ort")
     assert subject.breakdown is not None
     assert subject.breakdown.output_bytes == 1000 * 50 * 4
 
@@ -250,7 +264,7 @@ def test_ctrl_c_during_the_account_of_the_arena_keeps_what_was_weighed(
     model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory_api, "record_arena", without_an_account(KeyboardInterrupt()))
-    result = onnxperf.memory(model, dims={"n": [10, 20]}, repeat=5)
+    result = onnxperf.memory(model, dims={"n": [10, 20]}, calls=5)
     assert result.interrupted
     (case,) = result.record.cases  # the others were not begun
     assert case.interrupted
@@ -261,7 +275,7 @@ def test_ctrl_c_during_the_account_of_the_arena_keeps_what_was_weighed(
 def test_a_trace_that_was_interrupted_is_no_account(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = TurnsEnd(turns=(), interrupted=True)
     monkeypatch.setattr(memory_breakdown, "take_turns", lambda *_arguments: ended)
-    result = onnxperf.memory(model, dims={"n": 10}, repeat=5)
+    result = onnxperf.memory(model, dims={"n": 10}, calls=5)
     assert result.interrupted
     assert only(result, "ort").breakdown is not None
     assert only(result, "ort").breakdown.arena_held_bytes is None  # type: ignore[union-attr]
@@ -271,7 +285,7 @@ def test_a_trace_without_memory_leaves_the_arena_unknown_and_says_so(
     model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory_breakdown, "_per_iteration", lambda *_arguments: ())
-    result = onnxperf.memory(model, dims={"n": 10}, repeat=5)
+    result = onnxperf.memory(model, dims={"n": 10}, calls=5)
     breakdown = only(result, "ort").breakdown
     assert breakdown is not None
     assert breakdown.arena_held_bytes is breakdown.arena_used_bytes is None
@@ -289,12 +303,16 @@ def test_columns_without_values_say_nothing_about_any_call(numbers: dict[str, An
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"repeat": 4}, "`repeat=4`: expected at least 5 calls"),
-        ({"interval": 0}, "`interval=0`: expected a finite number of seconds, above 0"),
-        ({"interval": float("inf")}, "`interval=inf`: expected a finite number of seconds, above 0"),
+        ({"calls": 4}, "`calls=4`: expected at least 5 calls"),
+        ({"sample_every": 0}, "`sample_every=0`: expected more than 0 seconds"),
+        ({"sample_every": float("inf")}, "`sample_every=inf`: expected more than 0 seconds"),
+        ({"sample_every": "often"}, "`sample_every=often`: expected a time such as 50ms"),
+        ({"timeout": 0}, "`timeout=0`: expected more than 0 seconds"),
         ({"runtime": "tvm"}, "unknown runtime 'tvm'"),
         ({"dims": {"n": []}}, "`dims=n`: no value given"),
         ({"tempo": 3}, "unknown option 'tempo'"),
+        ({"repeat": 9}, "unknown option 'repeat'"),
+        ({"interval": 0.1}, "unknown option 'interval'"),
     ],
 )
 def test_wrong_options_are_refused_in_one_line(model: Path, options: dict[str, Any], said: str) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,6 +69,24 @@ def test_a_process_that_dies_is_told() -> None:
     record = memory_lines(lambda: os._exit(3)).record
     assert record.status == "crashed"
     assert "exit code 3" in record.answer
+
+
+def hold(size: int) -> None:
+    _held = bytearray(b"x") * size
+    time.sleep(20)
+
+
+@pytest.mark.parametrize(
+    ("limit", "status"), [({"timeout": 3.0}, "timeout"), ({"memory_limit": "300MB"}, "oom")], ids=str
+)
+def test_a_limit_ends_the_call(limit: dict[str, Any], status: str) -> None:
+    assert memory_lines(lambda: hold(400 << 20), **limit).record.status == status
+
+
+@pytest.mark.parametrize(("keywords", "reason"), [({"timeout": 0}, "more than 0 seconds"), ({"dims": {}}, "unknown")])
+def test_wrong_options_are_refused(keywords: dict[str, Any], reason: str) -> None:
+    with pytest.raises(BadOption, match=reason):
+        memory_lines(int, **keywords)
 
 
 @pytest.mark.parametrize("source", ["script", "no.py:f", ":f", "a.py:", "a.py:1+1"])

@@ -47,7 +47,7 @@ def test_the_model_and_its_report_can_be_saved_elsewhere(gelu: onnx.ModelProto, 
     result.save(tmp_path / "counts.csv", table="operators")
     assert (tmp_path / "counts.csv").read_text(encoding="utf-8").splitlines()[0] == "op_name,before,after"
     (tmp_path / "out.onnx").unlink()
-    with pytest.raises(BadInput, match="cannot read the optimised model"):
+    with pytest.raises(BadInput, match="cannot read the optimized model"):
         result.save(tmp_path / "again.onnx")
 
 
@@ -64,11 +64,22 @@ def test_a_level_that_does_nothing_keeps_all_nodes(tmp_path: Path) -> None:
     assert result.record.before == result.record.after == {"MatMul": 2, "Relu": 2}
 
 
-def test_a_model_that_uses_external_data_can_be_optimised(tmp_path: Path) -> None:
+def test_a_model_that_uses_external_data_can_be_optimized(tmp_path: Path) -> None:
     path = tmp_path / "in.onnx"
     onnx.save_model(make_model(2), path, save_as_external_data=True, location="w.bin", size_threshold=0)
     result = onnxperf.optimize(path, tmp_path / "out.onnx")
     assert onnxperf.check(result.path, runtime="ort,reference")
+
+
+def test_one_variant_by_name_sets_up_the_session(gelu: onnx.ModelProto, tmp_path: Path) -> None:
+    result = onnxperf.optimize(gelu, tmp_path / "out.onnx", variants={"plain": {"opt_level": "disable"}})
+    assert result.record.session.opt_level == "disable"
+    assert result.record.before == result.record.after
+
+
+def test_a_session_that_needs_more_memory_than_allowed_is_refused(gelu: onnx.ModelProto, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"more than the 1\.00 MB of `memory_limit`"):
+        onnxperf.optimize(gelu, tmp_path / "out.onnx", memory_limit="1MB")
 
 
 def test_wrong_places_and_models_are_refused(linear_path: Path, tmp_path: Path) -> None:
@@ -78,6 +89,8 @@ def test_wrong_places_and_models_are_refused(linear_path: Path, tmp_path: Path) 
         onnxperf.optimize(linear_path, tmp_path / "no" / "out.onnx")
     with pytest.raises(BadModel):
         onnxperf.optimize(b"junk", tmp_path / "out.onnx")
+    with pytest.raises(BadOption, match="threads has several values"):
+        onnxperf.optimize(linear_path, tmp_path / "out.onnx", threads=[1, 2])
 
 
 def test_files_are_found_after_a_change_of_the_folder(

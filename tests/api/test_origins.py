@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +22,24 @@ def make():
     X = np.random.default_rng(0).standard_normal((20, 3)).astype(np.float32)
     return LinearRegression().fit(X, X.sum(axis=1)), X
 """
-SHORT: dict[str, Any] = {"blocks": 2, "calls": 1, "threads": 1, "dims": {"batch": 5}}
+SHORT: dict[str, Any] = {"blocks": 2, "calls_per_block": 1, "threads": 1, "dims": {"batch": 5}}
 
 
-def test_a_converted_model_finds_its_source_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def by_command() -> None:
+    assert run(["convert", "origin_train.py:make", "-o", "model.onnx", "--quiet"]) == 0
+
+
+def by_function() -> None:
+    onnxperf.convert("origin_train.py:make").save("model.onnx")
+
+
+@pytest.mark.parametrize("convert", [by_command, by_function])
+def test_a_converted_model_finds_its_source_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, convert: Callable[[], None]
+) -> None:
     (tmp_path / "origin_train.py").write_text(SOURCE, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    assert run(["convert", "origin_train.py:make", "-o", "model.onnx", "--quiet"]) == 0
+    convert()
     monkeypatch.chdir("/")  # the source is found from anywhere
     result = onnxperf.bench(str(tmp_path / "model.onnx"), against="sklearn", **SHORT)
     assert [(s.name, s.status) for s in result.subjects] == [("ort", "ok"), ("sklearn", "ok")]
@@ -46,17 +57,29 @@ def test_a_model_cannot_name_code_that_is_run(linear_proto: onnx.ModelProto, tmp
         onnxperf.bench(str(tmp_path / "evil.onnx"), against="torch", **SHORT)
 
 
-@pytest.mark.parametrize(("older", "name"), [("scikit-learn", "sklearn"), ("keras", "tensorflow"), ("torch", "torch")])
-def test_a_record_with_an_older_name_of_a_framework_is_understood(own_cache: Path, older: str, name: str) -> None:
-    folder = own_cache / "onnxperf" / "origins"
-    folder.mkdir(parents=True)
-    (folder / "abc.json").write_text(json.dumps({"framework": older, "source": "train.py:make"}), encoding="utf-8")
-    assert origins.recall("abc") == origins.Origin(name, "train.py:make")
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("", None),
+        ("train.py:make", "{here}/train.py:make"),
+        ("package.module:make", "package.module:make"),
+        ("model.keras", "{here}/model.keras"),
+    ],
+    ids=["an object", "a function of a file", "a function of a module", "a file"],
+)
+def test_an_origin_is_found_from_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, found: str | None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.keras").touch()
+    wanted = None if found is None else origins.Origin("torch", found.format(here=tmp_path))
+    assert origins.origin_of("torch", source) == wanted
 
 
 def test_a_damaged_record_is_as_good_as_none(linear_path: Path, own_cache: Path) -> None:
-    origins.remember(linear_path, "torch", "train.py:make")
+    origin = origins.Origin("torch", "train.py:make")
+    origins.remember(linear_path, origin)
     (file,) = (own_cache / "onnxperf" / "origins").iterdir()
-    assert origins.recall(file.stem) == origins.Origin("torch", str(Path("train.py").absolute()) + ":make")
+    assert origins.recall(file.stem) == origin
     file.write_bytes(b"{")
     assert origins.recall(file.stem) is None

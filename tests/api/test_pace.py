@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from onnxperf.api._shared.requests import CaseKeywords, parse
+from onnxperf.api._shared.requests import parse
 from onnxperf.errors import BadOption
+from onnxperf.options.functions import CASE
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,7 @@ from onnxperf.errors import BadOption
     ],
 )
 def test_a_pace_is_seconds_or_a_text_with_a_unit(given: object, seconds: float | None) -> None:
-    found = parse({"every": given}, CaseKeywords).race.every
+    found = parse({"every": given}, CASE).race.every
     assert found == (None if seconds is None else pytest.approx(seconds))
 
 
@@ -39,10 +40,10 @@ def test_a_pace_is_seconds_or_a_text_with_a_unit(given: object, seconds: float |
         ({"every": "0s"}, "expected a time such as 50ms"),
         ({"every": [1]}, "every"),
         ({"every": 0.05, "split": True}, "leave out `split`"),
-        ({"every": 40}, r"a block of calls takes 160 s, and `timeout=120` ends it; expected a shorter time"),
-        ({"every": 1, "calls": 20, "timeout": 20}, "a block of calls takes 21 s"),
+        ({"every": 100}, r"a block of calls takes 400 s, and `timeout=300` ends it; expected a shorter time"),
+        ({"every": 1, "calls_per_block": 20, "timeout": 20}, "a block of calls takes 21 s"),
     ],
 )
 def test_a_pace_that_cannot_be_is_refused(keywords: dict[str, Any], said: str) -> None:
     with pytest.raises(BadOption, match=said):
-        parse(keywords, CaseKeywords)
+        parse(keywords, CASE)

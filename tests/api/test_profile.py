@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
 import signal
+import tempfile
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +58,7 @@ def conv() -> onnx.ModelProto:
 
 @pytest.fixture(scope="module")
 def profiled(conv: onnx.ModelProto) -> onnxperf.ProfileResult:
-    return onnxperf.profile(conv, repeat=6, dims={"batch": 2}, threads=1)
+    return onnxperf.profile(conv, calls=6, dims={"batch": 2}, threads=1)
 
 
 def test_a_model_runs_as_often_as_asked_and_its_cost_of_profiling_is_known(profiled: onnxperf.ProfileResult) -> None:
@@ -84,7 +87,7 @@ def test_nodes_and_modules_come_from_what_the_exporter_wrote(conv: onnx.ModelPro
     model.CopyFrom(conv)
     for node, scope in zip(model.graph.node, ("enc: E/enc.c3: C/", "enc: E/", ""), strict=True):
         node.metadata_props.add(key="namespace", value=f": M/{scope}op: aten.op")
-    result = onnxperf.profile(model, repeat=3, dims={"batch": 2}, threads=1)
+    result = onnxperf.profile(model, calls=3, dims={"batch": 2}, threads=1)
     nodes: Any = result.by_node().set_index("op_name")
     assert (nodes.loc["Conv", "sources"], nodes.loc["Conv", "module"]) == (("Conv_0", "Relu_1"), "enc.c3")
     assert nodes.loc["GlobalAveragePool", "module"] == ""
@@ -137,7 +140,7 @@ def test_nodes_can_be_chosen_by_operator_and_by_duration(profiled: onnxperf.Prof
 
 
 def test_bodies_appear_under_their_parent_with_their_executions() -> None:
-    result = onnxperf.profile(onnx.parser.parse_model(LOOP), repeat=4, threads=1)
+    result = onnxperf.profile(onnx.parser.parse_model(LOOP), calls=4, threads=1)
     nodes: Any = result.by_node(per_iteration=True).set_index("op_name")
     assert nodes.loc["Add", "path"] == nodes.loc["Loop", "node_name"]
     assert nodes.loc["Add", "calls"] == 3
@@ -150,13 +153,49 @@ def test_a_kept_trace_says_the_same_and_the_folder_of_the_model_stays_clean(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     onnx.save(conv, tmp_path / "conv.onnx")
-    kept = tmp_path / "kept.json"
-    result = onnxperf.profile(tmp_path / "conv.onnx", repeat=3, dims={"batch": 1}, threads=1, keep_trace=kept)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["conv.onnx", "kept.json"]
+    kept = tmp_path / "kept.trace.json"
+    result = onnxperf.profile(tmp_path / "conv.onnx", calls=3, dims={"batch": 1}, threads=1)
+    result.save(kept)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["conv.onnx", "kept.trace.json"]
     for again in (onnxperf.profile(kept), onnxperf.profile(json.loads(kept.read_text(encoding="utf-8")))):
         assert again.by_operator()["self_us"].tolist() == result.by_operator()["self_us"].tolist()
         with pytest.raises(BadOption, match="original model"):
             again.by_source()
+
+
+def test_traces_of_later_processes_are_saved_with_a_number(conv: onnx.ModelProto, tmp_path: Path) -> None:
+    result = onnxperf.profile(conv, calls=7, dims={"batch": 1}, threads=1)
+    result.save(tmp_path / "a.trace.json")
+    names = ["a-2.trace.json", "a-3.trace.json", "a.trace.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    counts = [onnxperf.profile(tmp_path / name).record.iterations for name in names]
+    assert sum(counts) - 2 == result.record.iterations == 7  # the first call of a later process is not counted
+    assert result.raw_traces()[1] == (tmp_path / "a-2.trace.json").read_bytes()
+
+
+def test_raw_traces_are_deleted_with_the_last_result_that_refers_to_them(
+    conv: onnx.ModelProto, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    result = onnxperf.profile(conv, calls=2, dims={"batch": 1}, threads=1)
+    again = copy(result)
+    del result
+    gc.collect()
+    assert again.raw_traces()[0].startswith(b"[")
+    assert len(list(tmp_path.rglob("*.json"))) == 1
+    del again
+    gc.collect()
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_only_a_model_that_was_profiled_just_now_has_raw_traces(
+    profiled: onnxperf.ProfileResult, tmp_path: Path
+) -> None:
+    profiled.save(tmp_path / "a.trace.json")
+    for other in (onnxperf.profile(tmp_path / "a.trace.json"), onnxperf.ProfileResult(profiled.record)):
+        with pytest.raises(BadOption, match="profiled just now"):
+            other.save(tmp_path / "b.trace.json")
+    assert not (tmp_path / "b.trace.json").exists()
 
 
 def test_our_own_perfetto_file_can_be_read_again(profiled: onnxperf.ProfileResult, tmp_path: Path) -> None:
@@ -170,7 +209,7 @@ def test_external_data_are_found_though_the_nodes_get_names(conv: onnx.ModelProt
     copy.CopyFrom(conv)
     path = tmp_path / "external.onnx"
     onnx.save_model(copy, path, save_as_external_data=True, location="weights.bin", size_threshold=0)
-    assert onnxperf.profile(path, repeat=2, dims={"batch": 1}, threads=1).record.iterations == 2
+    assert onnxperf.profile(path, calls=2, dims={"batch": 1}, threads=1).record.iterations == 2
 
 
 def test_a_runner_records_until_its_profile_is_asked_for(conv: onnx.ModelProto) -> None:
@@ -241,19 +280,55 @@ def test_a_profile_from_its_record_alone_has_sums_and_no_events(profiled: onnxpe
             ask()
 
 
-def test_unknown_files_tables_and_repeats_are_refused(profiled: onnxperf.ProfileResult, tmp_path: Path) -> None:
+def test_unknown_files_tables_and_calls_are_refused(profiled: onnxperf.ProfileResult, tmp_path: Path) -> None:
     with pytest.raises(BadOption, match=r"ends with .*\.perfetto\.json"):
         profiled.save(tmp_path / "out.doc")
     with pytest.raises(BadOption, match="table"):
         profiled.table("all")
     with pytest.raises(BadOption, match="iteration"):
         profiled.timeline(99)
-    with pytest.raises(BadOption, match="repeat"):
-        onnxperf.profile(tmp_path / "no.onnx", repeat=0)
+    with pytest.raises(BadOption, match="calls"):
+        onnxperf.profile(tmp_path / "no.onnx", calls=0)
     with pytest.raises(BadInput, match="no such file"):
         onnxperf.profile(tmp_path / "no.onnx")
     with pytest.raises(BadOption, match="unavailable provider"):
         onnxperf.profile(onnx.parser.parse_model(LOOP), provider="tpu")
+
+
+USELESS: dict[str, dict[str, Any]] = {
+    "calls": {"calls": 3},
+    "threads": {"threads": 2},
+    "dims": {"dims": {"batch": 1}},
+    "timeout": {"timeout": 5.0},
+    "feeds": {"feeds": {"X": np.zeros(3)}},
+}
+
+
+@pytest.mark.parametrize("name", USELESS)
+def test_options_of_a_model_are_refused_for_a_trace(name: str) -> None:
+    with pytest.raises(BadOption, match=f"{name}.*does nothing with a trace"):
+        onnxperf.profile([], **USELESS[name])
+
+
+def test_one_variant_by_name_is_one_profile(conv: onnx.ModelProto) -> None:
+    lean = {"lean": {"threads": 1, "arena": "off", "call": "io-binding"}}
+    result = onnxperf.profile(conv, calls=2, dims={"batch": 1}, variants=lean)
+    assert isinstance(result, onnxperf.ProfileResult)
+    assert result.record.session is not None
+    assert result.record.session.arena == "off"
+
+
+def test_a_variant_without_a_profiler_is_refused(conv: onnx.ModelProto) -> None:
+    with pytest.raises(BadOption, match="numpy has no profiler"):
+        onnxperf.profile(conv, dims={"batch": 1}, variants={"other": {"runtime": "numpy"}})
+
+
+def test_a_profile_is_saved_only_if_asked(conv: onnx.ModelProto, tmp_path: Path) -> None:
+    given: dict[str, Any] = {"calls": 2, "dims": {"batch": 1}, "threads": 1}
+    assert not onnxperf.profile(conv, **given).run
+    store = tmp_path / "runs.sqlite"
+    run = onnxperf.profile(conv, **given, store=store, tags={"who": "me"}).run
+    assert onnxperf.load_run(run, store=store).tags["who"] == "me"
 
 
 def test_charts_show_what_was_profiled(profiled: onnxperf.ProfileResult) -> None:
@@ -285,7 +360,7 @@ def test_ctrl_c_between_two_rounds_keeps_what_ran(conv: onnx.ModelProto) -> None
         if "profiling, round 3" in text:
             os.kill(os.getpid(), signal.SIGINT)
 
-    result = onnxperf.profile(conv, repeat=20, dims={"batch": 1}, threads=1, progress=stop)
+    result = onnxperf.profile(conv, calls=20, dims={"batch": 1}, threads=1, progress=stop)
     assert result.interrupted
     assert result.status == "interrupted"
     assert 0 < result.record.iterations < 20

@@ -14,11 +14,14 @@ import pytest
 import onnxperf
 from onnxperf.api import quantize as module
 from onnxperf.api._quantization import quantizer as quantizers
+from onnxperf.api._quantization.samples import given_calls, stacked
+from onnxperf.api._shared.opening import open_source
 from onnxperf.api._shared.requests import parse
 from onnxperf.api._shared.subjects import open_entries
 from onnxperf.api._tuning.approximations import approximate_models
 from onnxperf.cli.main import run
 from onnxperf.errors import BadFeed, BadModel, BadOption
+from onnxperf.options.functions import QUANTIZE
 from onnxperf.records.quantize import Quantization, QuantizationWay
 from tests.api import quantizable
 
@@ -165,7 +168,7 @@ def test_ctrl_c_returns_what_was_found_until_then_and_writes_nothing(
 def test_the_model_itself_is_not_overwritten(saved: Callable[[onnx.ModelProto], Path]) -> None:
     path = saved(quantizable.mlp(2))
     with pytest.raises(BadOption, match="that is the model itself"):
-        onnxperf.quantize(path, path)
+        onnxperf.quantize(path, output=path)
 
 
 @pytest.mark.slow
@@ -191,9 +194,37 @@ def test_inputs_that_are_given_stay_the_same_in_all_calls(
     assert any("calibration, choice and errors share one input" in note for note in found.record.notes)
 
 
-def test_an_error_limit_that_makes_no_sense_is_refused(saved: Callable[[onnx.ModelProto], Path]) -> None:
-    with pytest.raises(BadOption, match="max_error"):
-        onnxperf.quantize(saved(quantizable.mlp(2)), max_error=0)
+@pytest.mark.parametrize(
+    ("keywords", "problem"),
+    [
+        ({"max_error": -0.1}, "at least 0"),
+        ({"max_error": "little"}, "0.01 or 1%"),
+        ({"time": 0}, "more than 0"),
+        ({"threads": [1, 2]}, "threads has several values"),
+        ({"variants": {"a": {}, "b": {}}}, "variants has several values"),
+        ({"variants": {"a": {"runtime": "numpy"}}}, "not of numpy"),
+        ({"warmup": 1.0}, "unknown option 'warmup'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    saved: Callable[[onnx.ModelProto], Path], keywords: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(BadOption, match=problem):
+        onnxperf.quantize(saved(quantizable.mlp(2)), **keywords)
+
+
+def test_calls_of_calibration_can_be_put_into_one_array_and_taken_apart_again(
+    saved: Callable[[onnx.ModelProto], Path], tmp_path: Path
+) -> None:
+    files = [tmp_path / f"{number}.npz" for number in range(2)]
+    for number, file in enumerate(files):
+        np.savez(file, x0=np.full((3, 32), number, np.float32))
+    model, options = open_source(saved(quantizable.mlp(2))), parse({}, QUANTIZE).inputs
+    calls = given_calls(model, [str(each) for each in files], options)
+    assert [call["x0"][0, 0] for call in calls] == [0, 0, 0, 1, 1, 1]
+    again = given_calls(model, stacked(calls), options)
+    assert [call["x0"].tolist() for call in again] == [call["x0"].tolist() for call in calls]
+    assert stacked([]) == {}
 
 
 @pytest.mark.parametrize(
@@ -304,9 +335,9 @@ def test_the_command_writes_files_and_keeps_the_run(
 def test_approximate_models_keep_inputs_and_outputs(
     saved: Callable[[onnx.ModelProto], Path], tmp_path: Path, calibration: Any, expected: list[str]
 ) -> None:
-    settings = parse({"threads": 1}, module.QuantizeKeywords)
+    settings = parse({"threads": 1}, QUANTIZE)
     entry = open_entries(saved(quantizable.mlp(2)), settings.inputs, None)[0]
-    made = approximate_models(entry, settings, tmp_path, calibration)
+    made = approximate_models(entry, settings, tmp_path, given_calls(entry.model, calibration, settings.inputs))
     assert [name for name, _ in made if name != "bfloat16"] == expected
     for _, path in made:
         session = onnxruntime.InferenceSession(path)
@@ -315,7 +346,7 @@ def test_approximate_models_keep_inputs_and_outputs(
 
 
 def test_what_cannot_be_approximated_is_left_out(saved: Callable[[onnx.ModelProto], Path], tmp_path: Path) -> None:
-    settings = parse({"threads": 1}, module.QuantizeKeywords)
+    settings = parse({"threads": 1}, QUANTIZE)
     entry = open_entries(saved(quantizable.weightless()), settings.inputs, None)[0]
-    names = [name for name, _ in approximate_models(entry, settings, tmp_path, None)]
+    names = [name for name, _ in approximate_models(entry, settings, tmp_path, [])]
     assert not any(name.startswith("int8") for name in names)

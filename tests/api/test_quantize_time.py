@@ -45,7 +45,7 @@ class FakeQuantizer:
 
     def compared(self, path: Path, _most: int) -> ComparedModels:
         name = self.made[int(path.stem)]
-        error = OutputError(name="Y", relative=0.01, elements=1)
+        error = OutputError(name="Y", relative=0.01, max_relative=0.01, elements=1)
         return ComparedModels((error,), 0.5, self.call_s * (3.0 if name in self.slow else 0.5), self.call_s)
 
     def errors(self, path: Path, most: int) -> tuple[OutputError, ...]:

@@ -20,9 +20,9 @@ from onnx import helper, numpy_helper
 
 import onnxperf
 from onnxperf.api._shared.opening import open_source
-from onnxperf.api._shared.reading import applied, view_of
 from onnxperf.errors import BadInput, BadModel, OnnxperfError
 from onnxperf.measure.memory import peak_bytes, reset_peak
+from onnxperf.measure.model_reader import applied, view_of
 from onnxperf.model.opened import Model
 from tests import bombs, reader_jobs
 from tests.measure.processes import gone
@@ -46,7 +46,7 @@ COMMANDS: dict[str, Callable[[Path, Path], object]] = {
     "view": lambda model, _folder: onnxperf.view(model),
     "code": lambda model, _folder: onnxperf.view(model, as_="code"),
     "check": lambda model, _folder: onnxperf.check(model, runtime="ort,numpy"),
-    "profile": lambda model, _folder: onnxperf.profile(model, repeat=1),
+    "profile": lambda model, _folder: onnxperf.profile(model, calls=1),
     "bench": lambda model, _folder: onnxperf.bench(model, **QUICK),
     "memory": lambda model, _folder: onnxperf.memory(model),
     "diff": lambda model, _folder: onnxperf.diff(model, model, **QUICK),

@@ -10,7 +10,7 @@ import pytest
 from msgspec import Struct
 
 import onnxperf
-from onnxperf.api.report import _kind_of
+from onnxperf.api.load_run import _kind_of
 from onnxperf.cli.main import run
 from onnxperf.results.base import result_classes
 from onnxperf.results.bench import BenchResult

@@ -361,7 +361,7 @@ def test_weights_of_a_large_model_lie_beside_the_written_one(tmp_path: Path, mon
 @pytest.mark.parametrize(
     ("keywords", "error", "said"),
     [
-        ({"time": 0}, BadOption, "`time=0.0`"),
+        ({"time": 0}, BadOption, "`time=0`"),
         ({"tine": 1}, BadOption, "unknown option 'tine'"),
         ({"threads": 0}, BadOption, "`threads=0`"),
         ({"feeds": {"another": 1}}, BadFeed, "another"),

@@ -56,7 +56,7 @@ def network() -> onnx.ModelProto:
 
 @pytest.fixture(params=["disable", "extended", "all"])
 def measured(request: pytest.FixtureRequest) -> onnxperf.ProfileResult:
-    return onnxperf.profile(network(), repeat=4, dims={"batch": 2}, threads=1, opt_level=request.param, roofline=True)
+    return onnxperf.profile(network(), calls=4, dims={"batch": 2}, threads=1, opt_level=request.param, roofline=True)
 
 
 def test_work_is_counted_at_every_level_though_weights_vanish_from_the_trace(
@@ -93,7 +93,7 @@ def test_sums_agree_and_nothing_is_above_the_peaks(measured: onnxperf.ProfileRes
 
 
 def test_bodies_count_as_often_as_they_run() -> None:
-    record = onnxperf.profile(onnx.parser.parse_model(LOOP), repeat=3, threads=1, roofline=True).record
+    record = onnxperf.profile(onnx.parser.parse_model(LOOP), calls=3, threads=1, roofline=True).record
     assert record.headroom is not None
     limits = {node.op_name: limit for node, limit in zip(record.nodes, record.headroom.nodes, strict=True)}
     assert limits["Add"].flop == 3 * 8
@@ -101,7 +101,7 @@ def test_bodies_count_as_often_as_they_run() -> None:
 
 
 def test_the_record_holds_it_and_older_ones_load_without(tmp_path: Path) -> None:
-    result = onnxperf.profile(network(), repeat=3, threads=1, roofline=True)
+    result = onnxperf.profile(network(), calls=3, threads=1, roofline=True)
     document = json.loads(result.to_json())
     assert msgspec.json.decode(result.to_json(), type=Profile).headroom == result.record.headroom
     del document["headroom"]
@@ -119,15 +119,16 @@ def test_the_record_holds_it_and_older_ones_load_without(tmp_path: Path) -> None
 
 
 def test_without_limits_there_is_no_table_of_them() -> None:
-    result = onnxperf.profile(network(), repeat=2, threads=1)
+    result = onnxperf.profile(network(), calls=2, threads=1)
     assert "headroom" not in result.table_names()
     with pytest.raises(BadOption, match="profile the model with `roofline`"):
         result.by_headroom()
 
 
 def test_a_trace_has_no_machine_to_be_compared_with(tmp_path: Path) -> None:
-    trace = tmp_path / "trace.json"
-    measured = onnxperf.profile(network(), repeat=2, threads=1, keep_trace=trace)
+    trace = tmp_path / "a.trace.json"
+    measured = onnxperf.profile(network(), calls=2, threads=1)
+    measured.save(trace)
     with pytest.raises(BadOption, match="a trace does not say what its machine can do"):
         onnxperf.profile(trace, roofline=True)
     with pytest.raises(BadOption, match="a trace does not say what its machine can do"):
@@ -137,7 +138,7 @@ def test_a_trace_has_no_machine_to_be_compared_with(tmp_path: Path) -> None:
 
 
 def test_a_view_shows_what_each_node_could_win(tmp_path: Path) -> None:
-    measured = onnxperf.profile(network(), repeat=3, threads=1, roofline=True)
+    measured = onnxperf.profile(network(), calls=3, threads=1, roofline=True)
     for result in (
         onnxperf.view(network(), profile=measured, by="headroom"),
         onnxperf.view(network(), profile=True, by="headroom", threads=1),

@@ -27,7 +27,7 @@ GOOD = {
 
 @pytest.fixture
 def tuned(tmp_path: Path) -> Path:
-    path = tmp_path / "tuned.json"
+    path = tmp_path / "tuned.settings.json"
     path.write_text(json.dumps(GOOD))
     return path
 
@@ -54,9 +54,9 @@ def tuned(tmp_path: Path) -> Path:
 def test_a_file_that_names_more_than_settings_is_refused_in_one_line(
     tmp_path: Path, change: dict[str, Any], problem: str
 ) -> None:
-    path = tmp_path / "tuned.json"
+    path = tmp_path / "tuned.settings.json"
     path.write_text(json.dumps({**GOOD, **change}))
-    with pytest.raises(BadInput, match=r"tuned\.json") as caught:
+    with pytest.raises(BadInput, match=r"tuned\.settings\.json") as caught:
         saved_settings(path)
     assert problem in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -73,7 +73,7 @@ def test_a_file_that_is_something_else_is_refused(tmp_path: Path, content: bytes
 def test_a_missing_file_and_a_value_that_makes_no_sense_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="cannot be read"):
         saved_settings(tmp_path / "missing.json")
-    path = tmp_path / "tuned.json"
+    path = tmp_path / "tuned.settings.json"
     path.write_text(json.dumps({**GOOD, "settings": {"threads": "many"}}))
     with pytest.raises(BadOption, match="a whole number"):
         saved_settings(path)
@@ -99,13 +99,11 @@ def test_variants_that_are_neither_settings_nor_files_are_refused(given: Any) ->
 
 
 def test_a_model_is_loaded_with_the_settings_of_a_file(linear_path: Path, tuned: Path) -> None:
-    runner = onnxperf.load(linear_path, options=tuned)
+    runner = onnxperf.load(linear_path, variants=tuned)
     assert runner.call == "run-c"
     assert runner.session.conditions["threads"] == 1
     assert runner.session.conditions["arena"] == "off"
     assert runner.run({"X": np.ones((3, 10), dtype=np.float32)})["Y"].shape == (3, 4)
-    with pytest.raises(BadOption, match="given twice"):
-        onnxperf.load(linear_path, options=f"@{tuned}", threads=2)
 
 
 def test_the_command_line_takes_files_of_settings_as_variants(

@@ -235,7 +235,9 @@ def test_an_exported_program_is_converted_with_its_own_sample_and_raced(pt2: Pat
     ]
     result.save(tmp_path / "sum.onnx")
     sources = {"file": pt2, "loaded": torch.export.load(pt2)}
-    race = onnxperf.bench(tmp_path / "sum.onnx", against=sources, dims={"batch": 3}, time=0.1, blocks=2, calls=1)
+    race = onnxperf.bench(
+        tmp_path / "sum.onnx", against=sources, dims={"batch": 3}, time=0.1, blocks=2, calls_per_block=1
+    )
     assert {each.name: each.status for each in race.subjects} == {"ort": "ok", "file": "ok", "loaded": "ok"}
     assert race["file"].conditions["framework"] == "torch"
 
@@ -287,7 +289,7 @@ def test_keras_files_and_saved_models_are_sources_by_name(tmp_path: Path, monkey
     assert result
     result.save(tmp_path / "dense.onnx")
     sources = sources_of(["dense.keras", "folder=saved"])
-    race = onnxperf.bench("dense.onnx", against=sources, dims={"batch": 2}, time=0.1, blocks=2, calls=1)
+    race = onnxperf.bench("dense.onnx", against=sources, dims={"batch": 2}, time=0.1, blocks=2, calls_per_block=1)
     ways = ("dense call", "dense predict", "dense predict_on_batch", "folder")
     assert {each.name: each.status for each in race.subjects} == {"ort": "ok", **dict.fromkeys(ways, "ok")}
 
@@ -357,17 +359,17 @@ def test_columns_of_text_and_numbers_become_the_table_that_a_pipeline_was_fitted
     frame = DataFrame(columns)
     parts = [("text", OneHotEncoder(), ["city"]), ("numbers", StandardScaler(), ["income", "age"])]
     pipeline = make_pipeline(ColumnTransformer(parts), LogisticRegression()).fit(frame, frame.age > frame.income)
-    converted = onnxperf.convert(pipeline, frame[:9], options={"zipmap": False})
+    converted = onnxperf.convert(pipeline, frame[:9], converter_options={"zipmap": False})
     assert converted.ok
     feeds = {
         name: frame[[name]].to_numpy(object if name == "city" else np.float32) for name in ("age", "city", "income")
     }
     assert onnxperf.check(converted.proto, runtime="ort", against=pipeline, feeds=feeds)
     race = onnxperf.bench(
-        converted.proto, against={"skl": pipeline, "labels": pipeline.predict}, feeds=feeds, blocks=2, calls=1
+        converted.proto, against={"skl": pipeline, "labels": pipeline.predict}, feeds=feeds, blocks=2, calls_per_block=1
     )
     assert [each.status for each in race.subjects] == ["ok"] * 3
-    need = onnxperf.memory(converted.proto, against={"skl": pipeline}, feeds=feeds, repeat=10, skip_arena=True)
+    need = onnxperf.memory(converted.proto, against={"skl": pipeline}, feeds=feeds, calls=10, skip_arena=True)
     assert [each.status for each in need.record.cases[0].subjects] == ["ok"] * 2
     renamed = dict(zip("abc", (feeds["city"], feeds["age"], feeds["income"]), strict=True))
     by_order = source_callables({"skl": pipeline.predict}, renamed)["skl"]

@@ -201,16 +201,67 @@ def test_native_frames_need_py_spy() -> None:
     ("keyword", "value"),
     [
         ("calls", 0),
-        ("interval", 0.0),
-        ("interval", float("inf")),
-        ("interval", float("nan")),
-        ("rate", 0),
+        ("sample_every", 0.0),
+        ("sample_every", float("inf")),
+        ("sample_every", float("nan")),
+        ("sample_every", "often"),
         ("timeout", 0.0),
+        ("memory_limit", "much"),
     ],
 )
-def test_values_that_make_no_sense_are_refused(keyword: str, value: float) -> None:
+def test_values_that_make_no_sense_are_refused(keyword: str, value: object) -> None:
     with pytest.raises(BadOption, match=f"`{keyword}={value}`"):
-        stack(busy, **{keyword: value})  # type: ignore[arg-type]
+        stack(busy, **{keyword: value})
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"interval": 0.1}, "unknown option 'interval'"),
+        ({"rate": 100}, "unknown option 'rate'"),
+        ({"runtime": "ort,numpy"}, "`runtime=ort,numpy`: expected one runtime"),
+        ({"runtime": "ort", "call": "all"}, "`call=all`: expected one call style"),
+        ({"runtime": "ort", "call": ["run", "run-c"]}, "expected one call style"),
+        ({"runtime": "tvm"}, "unknown runtime 'tvm'; choose from: ort, numpy, reference"),
+        ({"threads": [1, 2]}, "threads has several values"),
+        ({"dims": {"batch": [1, 2]}}, "batch has several sizes"),
+    ],
+)
+def test_one_subject_is_watched(linear_path: Path, keywords: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadOption, match=message):
+        stack(linear_path, calls=1, **keywords)
+
+
+@pytest.mark.parametrize(
+    ("sample_every", "interval_ns", "rate"),
+    [("0.5ms", 500_000, 400), (0.01, 10_000_000, 100), ("2s", 2_000_000_000, 1)],
+)
+def test_py_spy_samples_as_often_as_pyinstrument_within_its_bounds(
+    sample_every: float | str, interval_ns: int, rate: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rates: list[int] = []
+
+    def record(_pid: int, _call: object, _raw: Path, _duration_s: float, per_second: int) -> None:
+        rates.append(per_second)
+        raise SubjectError("failed", "not here")
+
+    monkeypatch.setattr(native_stack, "record", record)
+    assert stack(busy, calls=5, sample_every=sample_every).record.interval_ns == interval_ns
+    assert rates == [rate]
+
+
+@pytest.mark.usefixtures("without_py_spy")
+def test_settings_of_the_session_reach_the_runtime(linear_path: Path) -> None:
+    variant = {"lean": {"threads": 1, "runtime": "ort", "call": "run-c"}}
+    record = stack(linear_path, calls=20, variants=variant).record
+    assert (record.runtime, record.call, record.conditions["threads"]) == ("ort", "run-c", 1)
+
+
+@pytest.mark.usefixtures("without_py_spy")
+def test_a_limit_of_memory_ends_the_calls() -> None:
+    with pytest.raises(SubjectError) as lost:
+        stack(lambda: bytearray(b"x") * (400 << 20), calls=5, memory_limit="300MB")
+    assert lost.value.status == "oom"
 
 
 @pytest.mark.parametrize(

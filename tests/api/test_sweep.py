@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from inspect import signature
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,17 +19,16 @@ from onnxperf.api._keeping.run_writer import RunWriter, WaitsAs
 from onnxperf.api._shared.cells import Cell, run_cells
 from onnxperf.api._shared.estimates import estimate
 from onnxperf.api._shared.plans import SweepPlan, check_models, plan_cells
-from onnxperf.api._shared.requests import BenchKeywords, CaseKeywords, PlaceKeywords, parse
+from onnxperf.api._shared.requests import parse
 from onnxperf.api._shared.sources import sources_of
 from onnxperf.api._shared.sweeps import Keeping, run_sweep
-from onnxperf.cli.commands.bench import bench
-from onnxperf.cli.options import Flags, keywords_of
 from onnxperf.errors import BadInput, BadOption
+from onnxperf.options.functions import BENCH, CASE
 from onnxperf.records.race import Case
 from onnxperf.results.bench import BenchResult
 from onnxperf.store import CaseRow, RunRow, open_store
 
-TINY = {"threads": 1, "blocks": 1, "calls": 1, "warmup": 0}
+TINY = {"threads": 1, "blocks": 1, "calls_per_block": 1, "warmup": 0}
 SOURCE = "def make():\n    return lambda X: X[:, :4]\n\nnumber = 3\n"
 
 
@@ -242,22 +240,13 @@ def test_a_model_or_a_dimension_that_does_not_exist_is_refused_before_anything_r
 
 # ---------------------------------------------------------------- everything that a bench can
 
-OF_THE_COMMAND = {"models", "again", "output"}
-"""Parameters of `onnxperf bench` that are about the run as a whole: where it runs, what is resumed and written."""
-WHERE = set(get_type_hints(PlaceKeywords))
+OF_THE_RUN = {"on", "each_node", "resume", "retry", "store", "tags", "max_slowdown"}
+"""Options of `onnxperf bench` that are about the run as a whole: where it runs, what is resumed, saved and refused."""
 
 
 def test_a_plan_holds_everything_that_a_bench_takes() -> None:
-    of_plan = set(SweepPlan.__struct_fields__) - {"models", "options"}
-    assert of_plan | set(get_type_hints(CaseKeywords)) == set(get_type_hints(BenchKeywords)) - WHERE
-
-
-def test_every_option_of_the_command_is_a_keyword_that_a_plan_holds() -> None:
-    groups = {name: each.default for name, each in signature(bench).parameters.items() if name not in OF_THE_COMMAND}
-    flags = [each for each in groups.values() if isinstance(each, Flags)]
-    plain = {name for name, each in groups.items() if not isinstance(each, Flags)}
-    keywords = set(get_type_hints(BenchKeywords)) - WHERE
-    assert plain | keywords_of(*flags).keys() | {"feeds", "against"} == keywords - {"check_finite"}
+    assert set(SweepPlan.__struct_fields__) - {"models", "options"} <= set(CASE.options)
+    assert set(CASE.options) == set(BENCH.options) - OF_THE_RUN
 
 
 def test_models_of_one_entry_race_each_other(linear_path: Path, tmp_path: Path) -> None:
@@ -269,7 +258,7 @@ def test_models_of_one_entry_race_each_other(linear_path: Path, tmp_path: Path) 
         f"""
         models = [{{ path = ["{linear_path.name}", "twin.onnx"] }}]
         feeds = {{ X = "rows.npy" }}
-        options = {{ threads = 1, blocks = 1, calls = 1, warmup = 0 }}
+        options = {{ threads = 1, blocks = 1, calls_per_block = 1, warmup = 0 }}
         """,
     )
     assert keys(plan) == [f"{linear_path.name}, twin.onnx"]
@@ -307,7 +296,7 @@ def test_models_of_one_entry_race_each_other(linear_path: Path, tmp_path: Path) 
         ({"models": ["a.onnx"], "options": {"no_check": True}}, "did you mean 'check'?"),
         ({"models": ["a.onnx"], "options": {"against": []}}, "it belongs in the plan itself, not in [options]"),
         ({"models": ["a.onnx"], "options": {"zzz": 3}}, "choose from: all_combinations, atol"),
-        ({"models": ["a.onnx"], "options": {"time": 0}}, "time = 0.0: expected more than 0"),
+        ({"models": ["a.onnx"], "options": {"time": 0}}, "time = 0: expected more than 0"),
         ({"models": ["a.onnx"], "options": {"memory_limit": -1}}, "more than 0 bytes"),
         ({"models": ["a.onnx"], "options": {"ranges": 5}}, "ranges = 5: Expected object"),
         ({"models": ["a.onnx"], "options": {"ranges": {"X": 5}}}, "Expected array"),
@@ -317,7 +306,7 @@ def test_models_of_one_entry_race_each_other(linear_path: Path, tmp_path: Path) 
         ({"models": ["a.onnx"], "options": {"dims": {"batch": 5}}}, "it belongs in the plan itself"),
         ({"models": ["a.onnx"], "options": {"time": math.inf}}, "more than 0"),
         ({"models": ["a.onnx"], "options": {"threads": 10**9}}, "from 1 to 1024"),
-        ({"models": ["a.onnx"], "options": {"warmup": math.inf}}, "0 seconds or more"),
+        ({"models": ["a.onnx"], "options": {"warmup": math.inf}}, "at least 0 seconds"),
         ({"models": ["a.onnx"], "options": {"timeout": math.nan}}, "more than 0"),
         ({"models": ["a.onnx"], "options": {"threads": "x" * 10_000}}, "x…x"),
         ({"models": ["a.onnx"], "dims": {"a": list(range(1000)), "b": list(range(1000))}}, "more than 100,000 cases"),
@@ -365,7 +354,7 @@ def test_ten_thousands_of_cases_are_compared_in_one_pass() -> None:
 
 def test_statuses_to_retry_are_checked() -> None:
     with pytest.raises(BadOption, match="status to retry 'ok'; choose from: failed, oom"):
-        run_sweep([], lambda _done, _text: None, Keeping(False, "test", None, ["ok"]))
+        run_sweep([], lambda _done, _text: None, Keeping(retry=["ok"]))
 
 
 # ---------------------------------------------------------------- sources
@@ -421,7 +410,9 @@ def test_a_case_that_cannot_be_run_is_failed_and_the_result_is_not_ok(linear_pat
 
 
 def test_a_size_that_cannot_be_run_belongs_to_the_same_model_as_the_others(linear_path: Path) -> None:
-    result = onnxperf.bench(str(linear_path), dims={"batch": [1, 10**14]}, threads=1, blocks=1, calls=1, warmup=0)
+    result = onnxperf.bench(
+        str(linear_path), dims={"batch": [1, 10**14]}, threads=1, blocks=1, calls_per_block=1, warmup=0
+    )
     assert [case.status for case in result.cases] == ["ok", "failed"]
     assert len({case.model for case in result.cases}) == 1
     assert not result.ok
@@ -444,7 +435,7 @@ def test_a_store_that_cannot_be_opened_is_no_reason_not_to_run(
 
 
 def cell(key: str, run: Callable[[], Case]) -> Cell:
-    return Cell(key, key, {}, parse({}, CaseKeywords), lambda _progress, _launch: run())
+    return Cell(key, key, {}, parse({}, CASE), lambda _progress, _launch: run())
 
 
 def finished(key: str) -> Cell:
@@ -516,7 +507,7 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=6,
 )
-OPTIONS = st.dictionaries(st.sampled_from([*get_type_hints(CaseKeywords), "other"]), VALUES, max_size=3)
+OPTIONS = st.dictionaries(st.sampled_from([*CASE.options, "other"]), VALUES, max_size=3)
 MODELS = st.just(["a.onnx"]) | st.lists(st.fixed_dictionaries({"path": st.text(max_size=5)}), max_size=2) | VALUES
 DIMS = st.dictionaries(st.text(max_size=3), st.lists(st.integers(), max_size=4), max_size=3)
 
@@ -532,3 +523,9 @@ def test_any_plan_has_cases_or_is_refused_in_one_line(models: Any, dims: Any, op
     assert "\n" not in refusal
     assert len(refusal) < 1000
     assert estimated(cells) >= 0
+
+
+def test_options_that_are_given_override_those_of_the_plan() -> None:
+    plan = {"models": ["a.onnx"], "options": {"time": 1.0, "rtol": 0.5}}
+    (cell,) = plan_cells(plan, overrides={"time": 2.0, "threads": 1})
+    assert (cell.settings.race.time, cell.settings.tolerances.rtol, cell.settings.session.threads) == (2.0, 0.5, 1)

@@ -16,12 +16,12 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from onnxperf.api._shared.examine import Job
+from onnxperf.api._shared.examine import ConversionCheck
 from onnxperf.api._shared.samples import resized
 from onnxperf.api.convert import convert
 from onnxperf.api.to_onnx import to_onnx
 from onnxperf.errors import BadFeed, BadInput, BadOption
-from onnxperf.records.options import Signature, Tolerances
+from onnxperf.records.options import Signature, Tolerances, WorkerLimits
 
 X = np.random.default_rng(0).standard_normal((20, 4)).astype(np.float32)
 LABELS = (X[:, 0] > 0).astype(np.int64)
@@ -42,7 +42,7 @@ def pipeline() -> Pipeline:
 
 
 def test_the_rows_of_an_estimator_are_a_batch(pipeline: Pipeline) -> None:
-    result = convert(pipeline, X, options={"zipmap": False})
+    result = convert(pipeline, X, converter_options={"zipmap": False})
     assert result
     assert shapes(result.record.inputs) == {"X": ("batch", 4)}
     assert shapes(result.record.outputs) == {"label": ("batch",), "probabilities": ("batch", 2)}
@@ -69,7 +69,7 @@ def test_names_of_inputs_and_dimensions_are_the_users(pipeline: Pipeline) -> Non
 
 
 def test_all_sizes_can_be_fixed(pipeline: Pipeline) -> None:
-    result = convert(pipeline, X[:3], dynamic={}, options={"zipmap": False})
+    result = convert(pipeline, X[:3], dynamic={}, converter_options={"zipmap": False})
     assert shapes(result.record.inputs) == {"X": (3, 4)}
     assert len(result.record.checks) == 1
 
@@ -155,24 +155,21 @@ def test_weights_of_a_large_model_go_beside_it(
         ({"dynamic": {"X.1": "columns"}}, BadInput, "the source fixes the size"),
         ({"dynamic": {"X.0": "a b"}}, BadOption, "`dynamic=X.0=a b`: expected a name for a dimension"),
         ({"output_names": ["a", "b", "c"]}, BadOption, "3 names for 2"),
-        ({"rtol": -1}, BadOption, "`rtol=-1.0`: expected 0 or more"),
-        (
-            {"no_such_option": 1},
-            BadOption,
-            "unknown option of skl2onnx 'no_such_option'; choose from: options, black_op",
-        ),
-        ({"verbose": 1}, BadOption, "unknown option of skl2onnx 'verbose'"),
+        ({"rtol": -1}, BadOption, "`rtol=-1`: expected at least 0"),
+        ({"no_such_option": 1}, BadOption, "unknown option 'no_such_option'; choose from: atol, batch, black_op"),
+        ({"options": {"zipmap": False}}, BadOption, "unknown option 'options'"),
+        ({"feeds": {"X": X}}, BadOption, "`feeds`: the sample holds the inputs already"),
         (
             {"black_op": {"Scaler", "LinearClasifier"}},
             BadOption,
             "unknown operator in `black_op` 'LinearClasifier'; choose from: .*LinearClassifier.*Scaler",
         ),
-        ({"white_op": "Scalar"}, BadOption, "unknown operator in `white_op` 'Scalar'"),
-        ({"options": {"zipmapp": False}}, BadInput, "Option 'zipmapp' not in .*'zipmap'"),
+        ({"converter_options": {"white_op": "Scalar"}}, BadOption, "unknown operator in `white_op` 'Scalar'"),
+        ({"converter_options": {"zipmapp": False}}, BadInput, "Option 'zipmapp' not in .*'zipmap'"),
         (
-            {"options": {LinearRegression: {"zipmap": False}}},
+            {"converter_options": {LinearRegression: {"zipmap": False}}},
             BadOption,
-            "unknown estimator in `options` 'LinearRegression'; choose from: Pipeline, StandardScaler, Log",
+            "unknown estimator in `.*options` 'LinearRegression'; choose from: Pipeline, StandardScaler, Log",
         ),
         ({"opset": 0}, BadOption, "at least 1"),
     ],
@@ -190,7 +187,7 @@ def test_a_sample_that_is_no_array_is_refused(pipeline: Pipeline) -> None:
 
 
 def test_a_model_that_runs_with_one_size_only_differs_from_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
-    run, calls = Job.run, []
+    run, calls = ConversionCheck.run, []
 
     def run_once(job: Any, feeds: Any) -> Any:
         calls.append(feeds)
@@ -198,7 +195,7 @@ def test_a_model_that_runs_with_one_size_only_differs_from_its_source(monkeypatc
             raise BadInput("ort: shapes do not fit")
         return run(job, feeds)
 
-    monkeypatch.setattr(Job, "run", run_once)
+    monkeypatch.setattr(ConversionCheck, "run", run_once)
     result = convert(LinearRegression().fit(X, X[:, 0]), X)
     assert not result
     assert [check.equal for check in result.record.checks] == [True, False]
@@ -247,7 +244,7 @@ def test_labels_that_differ_at_ties_are_found_though_the_sample_agrees(
 
     monkeypatch.setitem(sklearn_operator_name_map, LastOfTied, "SklearnExtraTreesClassifier")
     forest, table = tied_forest(labels)
-    result = convert(forest, table[:5], options={"zipmap": False})
+    result = convert(forest, table[:5], converter_options={"zipmap": False})
     first, second = result.record.checks
     assert first.equal
     label, scores = second.outputs
@@ -284,7 +281,7 @@ def test_types_of_inputs_may_be_given_to_skl2onnx() -> None:
 
     wide = X.astype(np.float64)
     model = LinearRegression().fit(wide, wide[:, 0])
-    result = convert(model, wide, initial_types=[("X", DoubleTensorType([None, 4]))])
+    result = convert(model, wide, converter_options={"initial_types": [("X", DoubleTensorType([None, 4]))]})
     assert [each.dtype for each in result.record.inputs] == ["float64"]
     assert not result.record.casts
 
@@ -398,6 +395,19 @@ def test_a_module_needs_a_sample_of_its_inputs(torch: Any) -> None:
         convert(two_inputs(torch), (X, X, X))
 
 
+@pytest.mark.parametrize(
+    ("keywords", "said"),
+    [
+        ({"black_op": ["Add"]}, "`black_op` is an option of skl2onnx"),
+        ({"converter_options": {"zipmap": False}}, "unknown option of .* 'zipmap'"),
+    ],
+    ids=str,
+)
+def test_options_of_another_converter_are_refused(torch: Any, keywords: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadOption, match=said):
+        convert(torch.nn.ReLU(), X, **keywords)
+
+
 # ---------------------------------------------------------------- Keras and TensorFlow
 
 
@@ -437,12 +447,13 @@ def test_a_saved_model_is_converted_and_compared(keras_model: Any, tmp_path: Pat
 
 
 def test_other_sizes_differ_from_each_other() -> None:
-    job = Job(
+    job = ConversionCheck(
         proto=onnx.ModelProto(),
         label="",
         feeds={"a": np.ones((3, 3))},
         axes={("a", 0): "batch", ("a", 1): "seq"},
         tolerances=Tolerances(),
+        limits=WorkerLimits(),
         call=None,
         may_fix=False,
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,13 +16,18 @@ import pytest
 from onnx import numpy_helper
 
 import onnxperf
-from onnxperf.api._shared.requests import BenchKeywords, parse
+from onnxperf.api._shared.requests import parse
 from onnxperf.api._shared.subjects import open_entries
+from onnxperf.api._shared.variants import session_of
+from onnxperf.api._tuning.candidates import changed
 from onnxperf.api._tuning.facts import facts_of
+from onnxperf.api._tuning.request import Aim, aim_of, for_files, note_on_start, starts_alike
 from onnxperf.cli.main import run
 from onnxperf.cli.present import exit_code
-from onnxperf.errors import BadOption
-from onnxperf.records.tune import Tuning
+from onnxperf.errors import BadOption, FileNotWritten
+from onnxperf.options.functions import TUNE
+from onnxperf.records.options import SessionOptions
+from onnxperf.records.tune import TuneChoice, Tuning
 from onnxperf.results.tune import TuneResult
 from onnxperf.tuning import knobs
 
@@ -58,16 +65,17 @@ def row_of(record: Tuning, name: str) -> Any:
 
 @pytest.mark.usefixtures("one_knob")
 def test_a_choice_with_other_outputs_is_shown_and_not_chosen(casts: Path, tmp_path: Path) -> None:
-    saved = tmp_path / "tuned.json"
-    found = onnxperf.tune(casts, dims={"rows": 64}, call="run", time=60.0, save=saved)
+    saved = tmp_path / "tuned.settings.json"
+    found = onnxperf.tune(casts, dims={"rows": 64}, call="run", time=60.0)
     row = row_of(found.record, CHAIN)
     assert row.status == "differs"
     assert row.reason.startswith("output Y")
     assert found.record.winner is None or CHAIN not in found.record.winner.name
     assert any(note.startswith(f"{CHAIN}: outputs differ") for note in found.record.notes)
     assert found.ok
+    with pytest.raises(FileNotWritten, match="there is no winner"):
+        found.save(saved)
     assert not saved.exists()
-    assert f"{saved} was not written: there is no winner" in found.record.notes
     frame = found.to_df()
     assert frame.name.tolist()[0] == CHAIN
     assert set(found.table_names()) == {"choices", "race", "pareto"}
@@ -81,9 +89,9 @@ def test_a_choice_with_other_outputs_is_shown_and_not_chosen(casts: Path, tmp_pa
 @pytest.mark.usefixtures("one_knob")
 def test_a_cause_is_found_proven_saved_and_used_again(tmp_path: Path) -> None:
     layers = " ".join(f"A{n} = Cast <to = 10> (B{n})  B{n + 1} = Cast <to = 1> (A{n})" for n in range(12))
-    path, saved = tmp_path / "storm.onnx", tmp_path / "tuned.json"
+    path, saved = tmp_path / "storm.onnx", tmp_path / "tuned.settings.json"
     onnx.save(onnx.parser.parse_model(_STORM.format(layers=layers)), path)
-    found = onnxperf.tune(path, call="run", time=10.0, save=saved)
+    found = onnxperf.tune(path, call="run", time=10.0)
     record = found.record
     if not found:  # on a machine that is too busy for a proof
         assert record.outcome in ("defaults", "unanswered")
@@ -92,9 +100,9 @@ def test_a_cause_is_found_proven_saved_and_used_again(tmp_path: Path) -> None:
     assert record.verdict == "faster"
     assert record.confirmation is not None
     assert record.gain == record.confirmation.subjects[1].speedup
-    assert saved.exists()
+    found.save(saved)
     assert found.settings.get("call") == "run"
-    assert onnxperf.load(path, options=saved).run({"X": np.ones((256, 1024), dtype=np.float32)})["Y"].shape == (
+    assert onnxperf.load(path, variants=saved).run({"X": np.ones((256, 1024), dtype=np.float32)})["Y"].shape == (
         256,
         1024,
     )
@@ -109,19 +117,19 @@ def test_a_rewritten_model_is_saved_beside_its_settings(tmp_path: Path, monkeypa
     text = """<ir_version: 8, opset_import: ["" : 17]>
     e (float[64, 64, 64] A, float[64, 64, 64] B) => (float[64] Y)
     { S = Einsum <equation = "bij,bij->b"> (A, B)  Y = Relu(S) }"""
-    path, saved = tmp_path / "e.onnx", tmp_path / "tuned.json"
+    path, saved = tmp_path / "e.onnx", tmp_path / "tuned.settings.json"
     onnx.save(onnx.parser.parse_model(text), path)
-    found = onnxperf.tune(path, call="run", time=25.0, save=saved)
+    found = onnxperf.tune(path, call="run", time=25.0)
     if not found:  # on a machine that is too busy for a proof
-        assert not saved.exists()
         return
+    found.save(saved)
     assert found.record.winner is not None
     assert found.record.winner.rewrite == "einsum"
-    assert found.record.saved_model == str(tmp_path / "tuned.onnx")
+    assert any("NAME.settings.json is written with NAME.onnx next to it" in note for note in found.record.notes)
     assert all(node.op_type != "Einsum" for node in onnx.load(tmp_path / "tuned.onnx").graph.node)
     assert "'tuned.onnx'" in found.snippet
     arrays = {name: np.ones((64, 64, 64), dtype=np.float32) for name in "AB"}
-    outputs = onnxperf.load(tmp_path / "tuned.onnx", options=saved).run(arrays)
+    outputs = onnxperf.load(tmp_path / "tuned.onnx", variants=saved).run(arrays)
     np.testing.assert_allclose(outputs["Y"], np.full(64, 4096, dtype=np.float32))
 
 
@@ -139,14 +147,14 @@ def test_other_goals_compare_cpu_time_and_memory(casts: Path, goal: Any) -> None
 
 
 def test_approximate_models_have_an_error_and_do_not_win_without_permission(
-    linear_path: Path, monkeypatch: pytest.MonkeyPatch
+    linear_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Any] = []
 
     def approximate_models(
-        entry: Any, _settings: Any, folder: Path, calibration: Any, _goes_on: Any
+        entry: Any, _settings: Any, folder: Path, calls: Any, _goes_on: Any
     ) -> list[tuple[str, Path]]:
-        asked.append(calibration)
+        asked.extend(calls)
         proto = onnx.load(entry.model.path)
         for weight in proto.graph.initializer:
             weight.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weight) * np.float32(1.1), weight.name))
@@ -157,10 +165,11 @@ def test_approximate_models_have_an_error_and_do_not_win_without_permission(
     module.approximate_models = approximate_models  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "onnxperf.api._tuning.approximations", module)
     monkeypatch.setattr("onnxperf.api.tune.choices_for", lambda *_wanted: [])
-    calibration = {"X": np.ones((4, 10), dtype=np.float32)}
-    found = onnxperf.tune(linear_path, allow="approx", calibration=calibration, time=60.0)
+    data = tmp_path / "data.npz"
+    np.savez(data, X=np.ones((4, 10), dtype=np.float32))
+    found = onnxperf.tune(linear_path, allow="approx", calibrate=data, time=60.0)
     row = row_of(found.record, "int8 dynamic")
-    assert asked == [calibration]
+    assert [call["X"].shape for call in asked] == [(1, 10)] * 4
     assert row.status == "ok"
     assert row.choice.approximate
     assert row.error == pytest.approx(0.1, rel=0.01)
@@ -175,19 +184,33 @@ def test_approximate_models_have_an_error_and_do_not_win_without_permission(
         ({"goal": "joy"}, "joy"),
         ({"call": "shout"}, "shout"),
         ({"allow": "everything"}, "everything"),
-        ({"max_error": 0.1}, "add `allow=approx`"),
-        ({"calibration": {}}, "add `allow=approx`"),
-        ({"allow": "approx", "max_error": -1.0}, "0 or more"),
-        ({"save": "tuned.onnx"}, "ends with .json"),
-        ({"save": "no/such/folder/tuned.json"}, "folder"),
+        ({"max_error": 0.1}, "does nothing with exact candidates"),
+        ({"calibrate": "data.npz"}, "does nothing with exact candidates"),
+        ({"allow": "approx", "max_error": -1.0}, "at least 0"),
+        ({"allow": "approx", "max_error": "much"}, "0.01 or 1%"),
+        ({"allow": "approx", "calibrate": "missing.npz"}, "missing.npz"),
+        ({"allow": "approx", "calibrate": {"Y": np.ones((4, 10))}}, "no array for input 'X'"),
         ({"time": 0}, "more than 0"),
-        ({"threads": 2}, "threads"),
-        ({"resume": "last"}, "no run"),
+        ({"threads": [1, 2]}, "threads has several values"),
+        ({"options": {"arena": ["on", "off"]}}, "arena has several values"),
+        ({"variants": {"a": {}, "b": {}}}, "variants has several values"),
+        ({"variants": {"a": {"runtime": "numpy"}}}, "not of numpy"),
+        ({"variants": {"a": {"call": "run,run-c"}}}, "one call style"),
+        ({"variants": {"a": {"call": "run-c"}}, "call": "run"}, "another call style"),
+        ({"options": {"session.no_such_key": "1"}}, "session.no_such_key"),
+        ({"resume": "last"}, "needs the store"),
+        ({"save": "tuned.settings.json"}, "unknown option 'save'"),
+        ({"calibration": {}}, "unknown option 'calibration'"),
     ],
 )
 def test_what_cannot_be_tuned_is_refused(linear_path: Path, keywords: dict[str, Any], problem: str) -> None:
     with pytest.raises(onnxperf.BadInput, match=problem):
         onnxperf.tune(linear_path, **keywords)
+
+
+def test_a_run_that_does_not_exist_is_not_resumed(linear_path: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadOption, match="no run 'last'"):
+        onnxperf.tune(linear_path, resume="last", store=tmp_path / "runs.sqlite")
 
 
 @pytest.mark.usefixtures("one_knob")
@@ -226,8 +249,8 @@ def test_facts_are_read_from_the_graph(
     text = f'<ir_version: 8, opset_import: ["" : 17]> g (float[n, n] X) => (float[n, n] Y) {{ {body} }}'
     path = tmp_path / "m.onnx"
     onnx.save(onnx.parser.parse_model(text), path)
-    settings = parse({"dims": {"n": 4}}, BenchKeywords)
-    facts = facts_of(open_entries(path, settings.inputs, None)[0], 2, "")
+    settings = parse({"dims": {"n": 4}}, TUNE)
+    facts = facts_of(open_entries(path, settings.inputs, None)[0], 2, Aim())
     assert (facts.branches, facts.cast_chain, facts.operators) == (branches, chain, operators)
     assert facts.symbolic == {"n": 4}
     assert facts.calls[0] == "run-c"
@@ -244,3 +267,145 @@ def test_a_run_that_is_no_tuning_is_not_resumed(linear_path: Path, tmp_path: Pat
 @pytest.mark.parametrize(("outcome", "code"), [("tuned", 0), ("defaults", 0), ("unanswered", 3)])
 def test_a_tuning_that_tried_too_little_has_no_answer(outcome: Any, code: int) -> None:
     assert exit_code(TuneResult(Tuning(model="m", outcome=outcome))) == code
+
+
+# ---------------------------------------------------------------- the session that a search starts from
+
+
+@pytest.mark.parametrize(
+    ("given", "session", "fixed"),
+    [
+        ({}, SessionOptions(), ()),
+        ({"threads": 1}, SessionOptions(threads=1), ("threads",)),
+        ({"opt_level": "all"}, SessionOptions(), ("opt_level",)),
+        ({"options": {"arena": "off"}}, SessionOptions(arena="off"), ("arena",)),
+        ({"options": {"arena": "default"}}, SessionOptions(), ("arena",)),
+        (
+            {"variants": {"lean": {"arena": "off"}}, "threads": 2},
+            SessionOptions(threads=2, arena="off"),
+            ("threads", "arena"),
+        ),
+        ({"options": {"enable_cpu_mem_arena": "1"}}, SessionOptions(), ("arena",)),
+        (
+            {"options": {"disable_prepacking": "0"}},
+            SessionOptions(options={"session.disable_prepacking": "0"}),
+            ("session.disable_prepacking",),
+        ),
+        (
+            {"options": {"session.intra_op.allow_spinning": "1"}},
+            SessionOptions(options={"session.intra_op.allow_spinning": "1"}),
+            ("session.intra_op.allow_spinning",),
+        ),
+    ],
+)
+def test_settings_that_were_given_are_the_start_of_the_search_and_are_not_varied(
+    given: dict[str, Any], session: SessionOptions, fixed: tuple[str, ...]
+) -> None:
+    settings = parse(given, TUNE)
+    assert settings.given[0].session == session
+    assert set(aim_of(settings, given).fixed) == set(fixed)
+
+
+def test_a_variant_may_fix_the_call_style() -> None:
+    given = {"variants": {"bound": {"call": "io-binding"}}}
+    assert aim_of(parse(given, TUNE), given).call == "io-binding"
+
+
+@pytest.mark.parametrize(
+    ("fixed", "has_runtimes"), [((), True), (("threads",), True), (("arena",), False), (("env", "threads"), False)]
+)
+def test_other_runtimes_are_tried_only_if_they_have_the_settings_that_were_given(
+    linear_path: Path, fixed: tuple[str, ...], has_runtimes: bool
+) -> None:
+    entry = open_entries(linear_path, parse({}, TUNE).inputs, None)[0]
+    assert bool(facts_of(entry, 2, Aim(fixed=fixed)).runtimes) == has_runtimes
+
+
+def test_candidates_change_single_settings_of_the_session_as_given() -> None:
+    given = {"threads": 2, "arena": "off", "session.dynamic_block_base": "4", "disabled_optimizers": "ReshapeFusion"}
+    start = session_of(given)
+    assert changed(start, {}) == start
+    assert changed(start, {"opt_level": "basic"}) == session_of({**given, "opt_level": "basic"})
+
+
+def test_a_run_goes_on_only_from_the_settings_that_it_started_from() -> None:
+    plain, lean = (note_on_start(parse(given, TUNE)) for given in ({}, {"options": {"arena": "off"}}))
+    assert plain == ""
+    assert "arena=off" in lean
+    assert starts_alike(["another note"], plain)
+    assert starts_alike([lean, "another note"], lean)
+    assert not starts_alike([lean], plain)
+    assert not starts_alike([], lean)
+
+
+def test_files_of_settings_name_no_environment_provider_or_library() -> None:
+    settings = {"threads": "1", "env": "onnxruntime==1.20.1", "provider": "cuda", "custom_ops": "a.so", "arena": "off"}
+    kept, others = for_files(settings)
+    assert kept == {"threads": "1", "arena": "off"}
+    assert others == ["env", "provider", "custom_ops"]
+
+
+@pytest.mark.usefixtures("one_knob")
+def test_the_answer_says_what_the_defaults_are_if_settings_were_given(casts: Path) -> None:
+    record = onnxperf.tune(casts, dims={"rows": 8}, call="run", threads=1, options={"arena": "off"}, time=2.0).record
+    assert record.threads == 1
+    assert "the defaults are the session as given: threads=1, arena=off; these settings were not varied" in record.notes
+
+
+# ---------------------------------------------------------------- files of settings
+
+
+def tuned(**choice: Any) -> Tuning:
+    winner = TuneChoice(name="arena=off", knobs=("arena",), **{"settings": {"arena": "off"}, **choice})
+    return Tuning(model="m", fingerprint="f", dims={"n": 4}, outcome="tuned", winner=winner, call="run-c")
+
+
+def test_the_settings_of_the_winner_are_written_by_the_longest_suffix(tmp_path: Path) -> None:
+    result = TuneResult(tuned())
+    result.save(tmp_path / "tuned.settings.json")
+    result.save(tmp_path / "record.json")
+    saved, record = (json.loads((tmp_path / name).read_text()) for name in ("tuned.settings.json", "record.json"))
+    assert (saved["settings"], saved["call"], saved["dims"]) == ({"arena": "off"}, "run-c", {"n": 4})
+    assert record["outcome"] == "tuned"
+    assert list(tmp_path.glob("*.onnx")) == []
+
+
+@pytest.mark.parametrize(
+    ("record", "problem"),
+    [
+        (Tuning(model="m", outcome="defaults"), "there is no winner"),
+        (Tuning(model="m", outcome="unconfirmed", winner=tuned().winner), "there is no winner"),
+        (tuned(rewrite="einsum"), "a rewritten model .einsum., which is not saved with a run; tune again"),
+    ],
+)
+def test_there_are_no_settings_without_a_winner_and_its_model(tmp_path: Path, record: Tuning, problem: str) -> None:
+    with pytest.raises(FileNotWritten, match=problem):
+        TuneResult(record).save(tmp_path / "tuned.settings.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def fake_tuning(record: Tuning) -> Callable[..., TuneResult]:
+    def write(place: Path) -> None:
+        place.write_bytes(b"model")
+
+    return lambda *_args, **_keywords: TuneResult(record, write if record.winner and record.winner.rewrite else None)
+
+
+@pytest.mark.parametrize(
+    ("record", "name", "code", "files"),
+    [
+        (tuned(), "t.settings.json", 0, {"t.settings.json"}),
+        (tuned(rewrite="einsum"), "t.settings.json", 0, {"t.settings.json", "t.onnx"}),
+        (tuned(rewrite="einsum"), "record.json", 0, {"record.json"}),
+        (Tuning(model="m", outcome="defaults"), "t.settings.json", 3, set()),
+        (Tuning(model="m", outcome="defaults"), "record.json", 0, {"record.json"}),
+        (tuned(rewrite="einsum"), "-.settings.json", 3, set()),
+    ],
+)
+def test_the_command_writes_settings_with_the_model_that_they_are_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record: Tuning, name: str, code: int, files: set[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(onnxperf, "tune", fake_tuning(record))
+    assert run(["tune", "m.onnx", "-o", name, "--quiet"]) == code
+    assert {each.name for each in tmp_path.iterdir()} == files

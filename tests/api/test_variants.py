@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import onnxperf
-from onnxperf.api._shared.requests import BenchKeywords, parse
+from onnxperf.api._shared.requests import parse
 from onnxperf.api._shared.setups import setups_of, subject_names
 from onnxperf.api._shared.variants import named_settings, session_of, variants_in
-from onnxperf.cli.options import VariantFlags
 from onnxperf.errors import BadInput, BadOption
+from onnxperf.options.functions import BENCH
 from onnxperf.records.options import SessionOptions
 from tests.api.test_bench import TINY, names
 
@@ -28,7 +28,7 @@ AFFINITIES = "session.intra_op_thread_affinities"
 
 def subjects(runtime: str = "ort", call: str = "run", **keywords: Any) -> list[str]:
     """The names of all subjects of one model."""
-    setups = setups_of(runtime, call, parse(keywords, BenchKeywords))
+    setups = setups_of(runtime, call, parse(keywords, BENCH))
     return [name for names in subject_names(setups) for name in names]
 
 
@@ -139,7 +139,7 @@ def test_a_setting_that_makes_no_sense_is_refused_in_one_line(keywords: dict[str
 def test_entries_that_are_not_checked_hold_for_variants_by_hand_too() -> None:
     newer = {"session.newer_than_all": "1"}
     variants = {"usual": {}, "lean": {"threads": 1}}
-    setups = setups_of("ort", "run", parse({"options_unchecked": newer, "variants": variants}, BenchKeywords))
+    setups = setups_of("ort", "run", parse({"options_unchecked": newer, "variants": variants}, BENCH))
     assert [setup.session.options for setup in setups] == [newer, newer]
 
 
@@ -148,35 +148,36 @@ def test_more_than_32_combinations_race_where_all_are_requested() -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "expected"),
+    ("option", "typed", "expected"),
     [
-        ({"threads": "1,2"}, {"threads": ["1", "2"]}),
-        ({"threads": "1"}, {"threads": "1"}),
-        ({"option": [f"{SPINNING}=0,1"]}, {"options": {SPINNING: ["0", "1"]}}),
-        ({"option": ["a.b=1", "a.b=2"]}, {"options": {"a.b": ["1", "2"]}}),
-        ({"option": ["a.b=x;1,2"]}, {"options": {"a.b": "x;1,2"}}),
+        ("threads", "1,2", ["1", "2"]),
+        ("threads", "1", "1"),
+        ("options", [f"{SPINNING}=0,1"], {SPINNING: ["0", "1"]}),
+        ("options", ["a.b=1", "a.b=2"], {"a.b": ["1", "2"]}),
+        ("options", ["a.b=x;1,2"], {"a.b": "x;1,2"}),
         (
-            {"option": ["session.intra_op_thread_affinities=1,2"]},
-            {"options": {"session.intra_op_thread_affinities": "1,2"}},
+            "options",
+            ["session.intra_op_thread_affinities=1,2"],
+            {"session.intra_op_thread_affinities": "1,2"},
         ),
-        ({"env": ["onnxruntime==1.20.1,onnxruntime==1.31.1"]}, {"env": ["onnxruntime==1.20.1", "onnxruntime==1.31.1"]}),
-        ({"env": ["onnxruntime>=1.20,<1.22"]}, {"env": ["onnxruntime>=1.20,<1.22"]}),
-        ({"env": ["/usr/bin/python3,onnxruntime==1.31.1"]}, {"env": ["/usr/bin/python3", "onnxruntime==1.31.1"]}),
+        ("env", ["onnxruntime==1.20.1,onnxruntime==1.31.1"], ["onnxruntime==1.20.1", "onnxruntime==1.31.1"]),
+        ("env", ["onnxruntime>=1.20,<1.22"], ["onnxruntime>=1.20,<1.22"]),
+        ("env", ["/usr/bin/python3,onnxruntime==1.31.1"], ["/usr/bin/python3", "onnxruntime==1.31.1"]),
         (
-            {"variant": ["lean: threads=1, arena=off", "usual:"]},
-            {"variants": {"lean": {"threads": "1", "arena": "off"}, "usual": {}}},
+            "variants",
+            ["lean: threads=1, arena=off", "usual:", "@some/tuned.settings.json"],
+            {"lean": {"threads": "1", "arena": "off"}, "usual": {}, "tuned": "@some/tuned.settings.json"},
         ),
     ],
 )
-def test_the_command_line_takes_several_values(flags: dict[str, Any], expected: dict[str, Any]) -> None:
-    keywords = VariantFlags(**flags).keywords()
-    assert {name: keywords[name] for name in expected} == expected
+def test_the_command_line_takes_several_values(option: str, typed: object, expected: object) -> None:
+    assert BENCH.find(option).typed(typed) == expected
 
 
 @pytest.mark.parametrize("text", ["lean", "lean: threads", ": threads=1", "lean: =1", "lean: threads="])
 def test_a_variant_without_name_or_value_is_refused(text: str) -> None:
     with pytest.raises(BadOption, match="expected NAME: SETTING=VALUE"):
-        VariantFlags(variant=[text]).keywords()
+        BENCH.find("variants").typed([text])
 
 
 SETTINGS = some.fixed_dictionaries(
@@ -243,7 +244,7 @@ def test_a_library_of_custom_operators_that_does_not_exist_is_one_line(linear_pr
 
 def test_a_function_that_takes_one_value_refuses_several(linear_proto: onnx.ModelProto) -> None:
     with pytest.raises(BadOption, match=r"threads has several values; `onnxperf bench` races them"):
-        onnxperf.profile(linear_proto, threads=[1, 2])
+        onnxperf.load(linear_proto, threads=[1, 2])
 
 
 def test_two_variants_are_checked_against_each_other(linear_proto: onnx.ModelProto) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import onnx
 import pytest
 from msgspec.structs import replace
@@ -14,6 +16,7 @@ from onnxperf.api.profile import profile
 from onnxperf.api.view import view
 from onnxperf.errors import BadOption
 from onnxperf.records.view import Measure
+from onnxperf.results.profile import ProfileResult
 from onnxperf.results.view import SUFFIXES, Form, ViewResult
 
 NASTY = """<ir_version: 8, opset_import: ["" : 18]>
@@ -48,7 +51,7 @@ def test_every_form_is_a_text_and_a_file(linear_proto: onnx.ModelProto, tmp_path
 
 @pytest.mark.parametrize("form", ["text", "json", "dot"])
 def test_a_notebook_gets_escaped_names(nasty: onnx.ModelProto, form: str) -> None:
-    html = view(nasty, as_=form)._repr_html_()  # type: ignore[arg-type]
+    html = view(nasty, as_=form)._repr_html_()
     assert "<b>" not in html
     assert "</script>" not in html
     assert "&lt;" in html
@@ -58,6 +61,10 @@ def test_sizes_that_are_given_settle_the_shapes(linear_proto: onnx.ModelProto) -
     result = view(linear_proto, dims={"batch": 8})
     assert "-> Y: float32[8, 4]" in str(result)
     assert result.record.totals.macs == 8 * 10 * 4
+
+
+def test_a_batch_size_settles_the_batch_dimension(linear_proto: onnx.ModelProto) -> None:
+    assert "-> Y: float32[8, 4]" in str(view(linear_proto, batch=8))
 
 
 def test_only_the_sizes_that_are_given_are_settled() -> None:
@@ -79,8 +86,9 @@ def test_values_are_in_the_json_if_asked_for(linear_proto: onnx.ModelProto) -> N
 
 
 def test_a_profile_puts_time_on_the_nodes(linear_proto: onnx.ModelProto, tmp_path: Path) -> None:
-    trace = tmp_path / "trace.json"
-    measured = profile(linear_proto, repeat=2, keep_trace=trace)
+    trace = tmp_path / "linear.trace.json"
+    measured = profile(linear_proto, calls=2)
+    measured.save(trace)
     result = view(linear_proto, profile=measured)
     assert result.record.metrics is not None
     assert result.record.metrics.nodes["0"].share == pytest.approx(1)
@@ -99,27 +107,54 @@ def test_a_profile_puts_time_on_the_nodes(linear_proto: onnx.ModelProto, tmp_pat
     [
         ({"as_": "jpeg"}, "unknown form 'jpeg'; choose from: text"),
         ({"op": "Conv"}, "unknown operator 'Conv'; choose from: MatMul"),
-        ({"by": "weight"}, "unknown measure 'weight'; choose from: time, memory, headroom"),
-        ({"depth": -1}, "expected 0 or more"),
-        ({"as_": "svg", "all": True}, "`all` chooses what a listing shows"),
-        ({"as_": "json", "around": "Y"}, "`around` chooses what a listing shows"),
-        ({"as_": "dot", "op": "MatMul"}, "`op` chooses what a listing shows"),
-        ({"as_": "code", "depth": 0}, "`depth` chooses what a listing shows"),
-        ({"values": True}, "use `as_=json`"),
-        ({"by": "memory"}, "`by=memory` is what a profile shows; add `profile`"),
+        ({"by": "weight"}, "unknown by 'weight'; choose from: time, memory, headroom"),
+        ({"depth": -1}, "`depth=-1`: expected at least 0"),
+        ({"as_": "svg", "all": True}, "`all`: it does nothing with forms other than the listing"),
+        ({"as_": "json", "around": "Y"}, "`around`: it does nothing with forms other than the listing"),
+        ({"as_": "dot", "op": "MatMul"}, "`op`: it does nothing with forms other than the listing"),
+        ({"as_": "code", "depth": 1}, "`depth`: it does nothing with forms other than the listing"),
+        ({"values": True}, "`values`: it does nothing with forms other than JSON"),
+        ({"by": "memory"}, r"`by`: it does nothing with a model that is not profiled \(add `profile`\)"),
+        ({"threads": 1}, r"`threads`: it does nothing with a model that is not profiled \(add `profile`\)"),
+        ({"feeds": {"X": [1.0]}}, "`feeds`: it does nothing with a model that is not profiled"),
+        (
+            {"profile": False, "memory_limit": "1GB"},
+            "`memory_limit`: it does nothing with a model that is not",
+        ),
+        ({"profile": "t.trace.json", "threads": 1}, "`threads`: it does nothing with a profile that exists already"),
+        ({"profile": True, "threads": [1, 2]}, "threads has several values"),
+        ({"dims": {"batch": [1, 2]}}, "batch has several sizes"),
         ({"around": "nobody"}, "no node or tensor is named 'nobody'"),
         ({"profile": "model.onnx"}, "`profile=model.onnx`: expected the .json file of a trace"),
-        ({"colour": "red"}, "colour"),
+        ({"profile": "t.trace.json", "by": "headroom"}, "a trace does not say what its machine can do"),
+        ({"colour": "red"}, "unknown option 'colour'"),
+        ({"netron": "m.json"}, "unknown option 'netron'"),
     ],
 )
-def test_what_cannot_be_shown_is_refused(linear_proto: onnx.ModelProto, keywords: dict[str, str], reason: str) -> None:
-    with pytest.raises((BadOption, TypeError), match=reason):
-        view(linear_proto, **keywords)  # type: ignore[arg-type]
+def test_what_cannot_be_shown_is_refused(linear_proto: onnx.ModelProto, keywords: dict[str, Any], reason: str) -> None:
+    with pytest.raises(BadOption, match=reason):
+        view(linear_proto, **keywords)
+
+
+def test_settings_and_inputs_reach_the_profile(linear_proto: onnx.ModelProto, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {}
+    measured = profile(linear_proto, calls=2)
+
+    def record(_model: object, feeds: object, **keywords: Any) -> ProfileResult:
+        given.update(keywords, feeds=feeds)
+        return measured
+
+    monkeypatch.setattr("onnxperf.api.profile.profile", record)
+    feeds = {"X": np.ones((2, 10), np.float32)}
+    view(linear_proto, feeds, profile=True, all=True, threads=1, dims={"batch": 2}, timeout=9.0, variants={"a": {}})
+    del given["progress"]
+    settings = {"threads": 1, "dims": {"batch": 2}, "timeout": 9.0, "variants": {"a": {}}}
+    assert given == {"feeds": feeds, "roofline": False, **settings}
 
 
 @pytest.mark.parametrize("by", ["time", "memory"])
 def test_a_tooltip_tells_time_and_memory_whatever_colours_the_node(linear_proto: onnx.ModelProto, by: Measure) -> None:
-    said = str(view(linear_proto, as_="svg", profile=profile(linear_proto, repeat=3, threads=1), by=by))
+    said = str(view(linear_proto, as_="svg", profile=profile(linear_proto, calls=3, threads=1), by=by))
     assert "per inference" in said
     assert "results: " in said
 
@@ -140,7 +175,7 @@ def test_operators_that_are_offered_steer_no_terminal(linear_proto: onnx.ModelPr
 
 @pytest.mark.parametrize("by", ["time", "memory"])
 def test_an_interrupted_profile_says_so(linear_proto: onnx.ModelProto, by: Measure) -> None:
-    measured = profile(linear_proto, repeat=2)
+    measured = profile(linear_proto, calls=2)
     measured.record = replace(measured.record, interrupted=True)
     result = view(linear_proto, profile=measured, by=by)
     assert result.interrupted

@@ -12,9 +12,10 @@ from msgspec.structs import replace
 import onnxperf
 from onnxperf.api._shared import yardstick as module
 from onnxperf.api._shared.cells import Cell
-from onnxperf.api._shared.requests import CaseKeywords, parse
+from onnxperf.api._shared.requests import parse
 from onnxperf.api._shared.sweeps import Keeping, run_sweep
 from onnxperf.errors import BadInput, BadOption
+from onnxperf.options.functions import CASE
 from onnxperf.records.options import WorkerLimits
 from onnxperf.records.race import YARDSTICK, Case, Measurement
 from onnxperf.zoo.build import zoo_model
@@ -131,10 +132,10 @@ def test_ctrl_c_after_the_race_keeps_what_was_raced(
 
 
 def test_it_survives_the_store_and_a_file(clock: list[float], readings: list[float], tmp_path: Path) -> None:
-    settings = parse({"yardstick": True}, CaseKeywords)
+    settings = parse({"yardstick": True}, CASE)
     run = module.with_yardstick(lambda _progress, _launch: Case(model="m"), True, settings.limits)
     store = tmp_path / "runs.sqlite"
-    kept = run_sweep([Cell("m", "m", {}, settings, run)], quiet, Keeping(store, "test"))
+    kept = run_sweep([Cell("m", "m", {}, settings, run)], quiet, Keeping(store))
     (case,) = onnxperf.load_run("last", store=store).cases
     assert case.yardstick == kept.cases[0].yardstick
     assert case.yardstick is not None

@@ -23,7 +23,7 @@ from onnxperf.cli.main import run
 from onnxperf.records.race import Bench
 from onnxperf.render.kit.documents import from_json
 
-TINY = ("--blocks", "2", "--calls", "2", "--warmup", "0")
+TINY = ("--blocks", "2", "--calls-per-block", "2", "--warmup", "0")
 LINEAR = """<ir_version: 8, opset_import: ["" : 17]>
 linear (float[batch, 2] X) => (float[batch, 1] Y) <float[2, 1] W = {1, 2}> { Y = MatMul(X, W) }"""
 
@@ -313,13 +313,14 @@ def test_a_subject_that_is_slower_than_accepted_is_exit_code_1(
     limit: str,
     code: int,
 ) -> None:
-    from onnxperf.api._shared import cells
     from tests.analyze.examples import raced
     from tests.render import examples
 
     record = examples.bench(raced({"run": 1.0, "run-c": slower}))
-    monkeypatch.setattr(cells, "run_cells", lambda _cells, _progress, place: record)  # what the race says is given
-    assert run(["bench", str(model), "--fail-if-slower", limit, "--no-store", "--quiet"]) == code
+    monkeypatch.setattr(
+        "onnxperf.api.bench.run_cells", lambda _cells, _progress, place: record
+    )  # what the race says is given
+    assert run(["bench", str(model), "--max-slowdown", limit, "--no-store", "--quiet"]) == code
     told = "run-c is slower than the baseline by more than 5%, beyond the noise" in capsys.readouterr().err
     assert told == (code == 1)
 
@@ -327,5 +328,5 @@ def test_a_subject_that_is_slower_than_accepted_is_exit_code_1(
 def test_a_limit_that_is_no_number_is_refused_before_anything_is_measured(
     model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["bench", str(model), "--fail-if-slower", "much", "--no-store"]) == 2
-    assert "--fail-if-slower much: expected a number such as 0.01 or 1%" in capsys.readouterr().err
+    assert run(["bench", str(model), "--max-slowdown", "much", "--no-store"]) == 2
+    assert "--max-slowdown much: expected a number such as 0.01 or 1%" in capsys.readouterr().err

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import onnx
 import pytest
+from onnx import parser
 
 import onnxperf
 from onnxperf.cli.main import run
 
+TWO_STEPS = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[n, 2] X) => (float[n, 2] Y) { A = Abs(X)  B = Sqrt(A)  Y = Exp(B) }"""
 SOURCES = """
 import numpy as np
 
@@ -94,4 +98,39 @@ def test_a_limit_that_is_exceeded_is_one_line_and_exit_code_1(
     linear_path: Path, limit: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["check", str(linear_path), *limit]) == 1
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("tolerances", "code", "said"),
+    [
+        (["--rtol", "0", "--atol", "0"], 1, ""),
+        ([], 3, "no .npz file is written: no node differs"),
+    ],
+    ids=["written if a node differs", "refused if no node differs"],
+)
+def test_the_arrays_of_the_first_node_that_differs_are_a_file(
+    tmp_path: Path, tolerances: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    onnx.save(parser.parse_model(TWO_STEPS), tmp_path / "steps.onnx")
+    file = tmp_path / "node.npz"
+    arguments = ["check", str(tmp_path / "steps.onnx"), "--dim", "n=200", "--quiet", "-o", str(file), *tolerances]
+    assert run(arguments) == code
+    assert file.exists() == (code == 1)
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--save", "folder"], "unknown option --save"),
+        (["--against", "a.py:f", "--against", "b.py:f"], "takes one source"),
+        (["--device", "cuda"], "--device: it does nothing with two models or runtimes"),
+    ],
+    ids=lambda each: " ".join(each) if isinstance(each, list) else "",
+)
+def test_an_option_without_an_effect_is_refused(
+    linear_path: Path, options: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["check", str(linear_path), *options]) == 2
     assert said in capsys.readouterr().err

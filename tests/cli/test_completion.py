@@ -24,8 +24,8 @@ CASES = [
     (["runs", "s"], {"show"}),
     (["bench", "--opt-l"], {"--opt-level"}),
     (["runs", "export", "last", "--js"], {"--json"}),
-    (["bench", "m.onnx", "--opt-level", ""], {"disable", "basic", "extended", "layout", "all"}),
-    (["view", "m.onnx", "--as", "s"], {"svg"}),
+    (["history", "m.onnx", "--group-by", ""], {"version", "commit", "machine", "day"}),
+    (["view", "m.onnx", "--by", "h"], {"headroom"}),
 ]
 FILES = [["bench", "my"], ["bench", "a.onnx", "my"], ["bench", "a.onnx", "--json", "my"], ["einsum", "--rewrite", "my"]]
 

@@ -64,7 +64,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 def test_a_model_with_its_sample_is_written_and_described(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["--option", "zipmap=false", "--dynamic", "X.0=rows", "--output-names", "label,scores"]
+    arguments = ["--converter-option", "zipmap=false", "--dynamic", "X.0=rows", "--output-names", "label,scores"]
     assert run("with_sample", "-o", "model.onnx", *arguments) == 0
     said = capsys.readouterr().out
     assert "from sklearn" in said
@@ -116,6 +116,8 @@ def test_an_unchecked_model_says_so(run: Run, capsys: pytest.CaptureFixture[str]
         ("with_sample", ["-o", "nowhere/model.onnx"], "its folder does not exist"),
         ("with_sample", ["-o", "m.onnx", "--dynamic", "X.0"], "--dynamic X.0: expected NAME=VALUE"),
         ("with_sample", ["-o", "m.onnx", "--dynamic", "Z.0=batch"], "choose from: X"),
+        ("with_sample", ["-o", "m.onnx", "--converter-option", "zipmap"], "--converter-option zipmap: expected NAME"),
+        ("with_sample", ["-o", "m.onnx", "--option", "zipmap=false"], "unknown option --option"),
         ("missing", ["-o", "m.onnx"], "choose from:"),
         ("number", ["-o", "m.onnx"], "a int cannot be converted"),
     ],

@@ -203,10 +203,15 @@ def test_a_model_without_einsum_stays_as_it_is(
         (["ij", "--shape", "3x4", "--time", "0"], "--time 0"),
         ([], "give an equation, or a model with --rewrite"),
         (["ij", "--shape", "3x4", "--rewrite", "{model}", "-o", "{folder}/out.onnx"], "give an equation, or a model"),
+        (["ij", "--shape", "3x4", "--dim", "batch=8"], "--dim: it does nothing with an equation"),
+        (
+            ["--rewrite", "{model}", "--shape", "8x16", "-o", "{folder}/out.onnx"],
+            "--shape 8x16: expected the shape of an",
+        ),
         (["--rewrite", "{model}"], "--output: expected one name that ends with .onnx"),
         (["--rewrite", "{folder}/nothing.onnx", "-o", "{folder}/out.onnx"], "nothing.onnx"),
         (["--rewrite", "{model}", "-o", "{folder}/out.bin"], "ends with .csv, .html, .json, .md, .onnx"),
-        (["--rewrite", "{model}", "-o", "{folder}/out.onnx", "--again"], "--again does nothing with --rewrite"),
+        (["--rewrite", "{model}", "-o", "{folder}/out.onnx", "--again"], "--again: it does nothing with --rewrite"),
         (
             ["ij", "--shape", "3x4", "-o", "best.txt"],
             "--output best.txt: expected a name that ends with .csv, .html, .json, .md, .onnx",

@@ -54,9 +54,9 @@ def test_the_list_is_written_in_every_format(tmp_path: Path) -> None:
 def test_environments_are_removed_by_name_and_all_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["envs", "remove", "onnxruntime == 1.20.1"]) == 0
     assert capsys.readouterr().out == "removed onnxruntime==1.20.1 (Python 3.11.7)\n"
-    assert run(["envs", "remove", "--all", "--quiet"]) == 0
+    assert run(["envs", "remove", "all", "--quiet"]) == 0
     assert capsys.readouterr().out == ""
-    assert run(["envs", "remove", "--all"]) == 0
+    assert run(["envs", "remove", "all"]) == 0
     assert capsys.readouterr().out == "no environment was built yet\n"
 
 
@@ -64,8 +64,9 @@ def test_environments_are_removed_by_name_and_all_at_once(capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ([], "name the environments to remove, or use --all"),
-        (["onnxruntime==1.20.1", "--all"], "name the environments to remove, or use --all"),
+        ([], "name the environments to remove, or all for all of them"),
+        (["onnxruntime==1.20.1", "all"], "name the environments to remove, or all for all of them"),
+        (["--all"], "unknown option --all"),
         (["onnxruntime==1.19"], "unknown environment 'onnxruntime==1.19'; choose from: onnxruntime==1.20.1, "),
         (["../.."], "unknown environment '../..'; choose from: "),
         (["$(id)"], "--env $(id): expected packages"),

@@ -14,7 +14,7 @@ from onnxperf.cli.main import run
 from onnxperf.store import open_store
 from tests.histories import MODEL, keep_runs, noisy, timed
 
-TINY = ("--blocks", "2", "--calls", "1", "--threads", "1", "--quiet")
+TINY = ("--blocks", "2", "--calls-per-block", "1", "--threads", "1", "--quiet")
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def months(store: Path) -> list[str]:
 def plan(tmp_path: Path) -> Path:
     path = tmp_path / "plan.toml"
     path.write_text(
-        f'models = ["{MODEL}"]\n[dims]\nbatch = [1, 2]\n[options]\nblocks = 2\ncalls = 1\nthreads = 1\n',
+        f'models = ["{MODEL}"]\n[dims]\nbatch = [1, 2]\n[options]\nblocks = 2\ncalls_per_block = 1\nthreads = 1\n',
         encoding="utf-8",
     )
     return path
@@ -53,7 +53,7 @@ def test_the_page_says_since_when(months: list[str], capsys: pytest.CaptureFixtu
     assert run(["history", MODEL]) == 0
     out = capsys.readouterr().out
     assert f"since run {months[20]} (2026-01-21)" in out
-    assert run(["history", MODEL, "--quiet", "--by", "day"]) == 0
+    assert run(["history", MODEL, "--quiet", "--group-by", "day"]) == 0
     assert "since 2026-01-21 (run" in capsys.readouterr().out
 
 
@@ -73,7 +73,9 @@ def test_a_history_is_not_kept_as_a_run(months: list[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([MODEL, "--limit", "-1"], "--limit -1: expected a number of runs, or 0 for all"),
+        ([MODEL, "--limit", "1"], "unknown option --limit"),
+        ([MODEL, "--by", "day"], "unknown option --by"),
+        ([MODEL, "--top", "0"], "--top 0: expected at least 1"),
         ([MODEL, "--since", "soon"], "--since soon: expected a date such as 2026-11-03, or days such as 30d"),
         (["other"], "no race of other in the store"),
     ],
@@ -130,5 +132,5 @@ def test_a_resumed_sweep_keeps_its_tags_and_takes_new_ones(store: Path, plan: Pa
 
 
 def test_a_sweep_from_python_keeps_its_tags(store: Path, plan: Path) -> None:
-    onnxperf.sweep(plan, store=None, tags={"note": "python"})
+    onnxperf.sweep(plan, store=True, tags={"note": "python"})
     assert tags_of(store) == {"note": "python"}

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
-from cyclopts import App
 
+import onnxperf
 from onnxperf.api._keeping.kept_runs import keep, load_result
 from onnxperf.api.runs import runs
-from onnxperf.cli.commands.memory import memory
 from onnxperf.cli.main import run as command
 from onnxperf.records.memory import Memory
 from onnxperf.results.memory import MemoryResult
@@ -30,12 +27,8 @@ def run(monkeypatch: pytest.MonkeyPatch, record: Memory, *arguments: str) -> tup
         given.update(keywords)
         return MemoryResult(record)
 
-    module = ModuleType("onnxperf.api.memory")
-    module.memory = measure  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "onnxperf.api.memory", module)
-    app = App()
-    app.command(memory)
-    return app(["memory", "m.onnx", "--no-store", *arguments], result_action="return_value"), given
+    monkeypatch.setattr(onnxperf, "memory", measure, raising=False)
+    return command(["memory", "m.onnx", "--no-store", *arguments]), given
 
 
 @pytest.mark.parametrize(
@@ -49,10 +42,11 @@ def test_the_exit_code_tells_whether_all_was_measured(
 
 
 def test_options_reach_the_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, given = run(monkeypatch, OK, "--runtime", "ort,numpy", "--repeat", "9", "--dim", "batch=8")
-    assert (given["runtime"], given["repeat"], given["dims"]) == ("ort,numpy", 9, {"batch": 8})
-    assert not given["skip_arena"]
+    _, given = run(monkeypatch, OK, "--runtime", "ort,numpy", "--calls", "9", "--dim", "batch=8")
+    assert (given["runtime"], given["calls"], given["dims"]) == ("ort,numpy", 9, {"batch": 8})
+    assert "skip_arena" not in given
     assert run(monkeypatch, OK, "--skip-arena")[1]["skip_arena"]
+    assert run(monkeypatch, OK, "--sample-every", "5ms")[1]["sample_every"] == 0.005
 
 
 def test_json_on_standard_output_stands_alone(
@@ -158,11 +152,11 @@ def test_options_of_models_do_not_go_with_lines(
     option: str, values: list[str], source: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command(["memory", f"{source}:predict", "--lines", f"--{option}", *values]) == 2
-    assert f"--{option} does nothing with --lines" in capsys.readouterr().err
+    assert f"--{option}: it does nothing with --lines, which calls a function once" in capsys.readouterr().err
 
 
 def test_a_function_is_measured_without_lines_too(source: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command(["memory", f"{source}:predict", "--repeat", "5", "--json", "m.json"]) == 0
+    assert command(["memory", f"{source}:predict", "--calls", "5", "--json", "m.json"]) == 0
     (case,) = json.loads(Path("m.json").read_bytes())["cases"]
     assert (case["model"], [each["status"] for each in case["subjects"]]) == ("predict", ["ok"])
     assert "predict needs" in case["answer"]
@@ -174,6 +168,8 @@ def test_a_function_is_measured_without_lines_too(source: str, capsys: pytest.Ca
     [
         (["script.py:missing"], "has no function 'missing'; choose from: fails, predict"),
         (["nowhere.py:predict"], "no such file: 'nowhere.py'"),
+        (["script.py:predict", "--calls", "4"], "--calls 4: expected at least 5 calls"),
+        (["script.py:predict", "--sample-every", "0s"], "--sample-every 0.0: expected more than 0 seconds"),
         (["script.py:predict", "--dim", "n=3"], "--dim n: a function is called without arguments"),
         (["script.py:predict", "--runtime", "numpy"], "--runtime numpy: a function is called without arguments"),
     ],

@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
+from onnxperf.caller import Caller, called_by, with_command
 from onnxperf.cli.main import app, run
-from onnxperf.cli.present import KeptOutputFlags, OutputFlags, present
+from onnxperf.cli.present import Output, present
 from onnxperf.errors import BadOption, FileNotWritten
 from onnxperf.results.formats import FORMATS, Format
 from tests.results.toys import Plain, PlainResult, Toy, ToyResult
@@ -26,11 +27,11 @@ def never(_progress: object) -> Any:
     pytest.fail("refused too late")
 
 
-def shown(record: Toy, output: OutputFlags) -> int:
+def shown(record: Toy, output: Output) -> int:
     return present(ToyResult, output, lambda _progress: ToyResult(record))
 
 
-def refusal(output: OutputFlags, kind: Any = ToyResult) -> str:
+def refusal(output: Output, kind: Any = ToyResult) -> str:
     with pytest.raises(BadOption) as refused:
         present(kind, output, never)
     return str(refused.value)
@@ -52,7 +53,7 @@ def refusal(output: OutputFlags, kind: Any = ToyResult) -> str:
     ],
 )
 def test_the_exit_code_says_how_a_measurement_ended(record: Toy, code: int) -> None:
-    assert shown(record, OutputFlags(quiet=True)) == code
+    assert shown(record, Output(quiet=True)) == code
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ import signal
 import sys
 
 from onnxperf.cli import main
-from onnxperf.cli.present import OutputFlags, present
+from onnxperf.cli.present import Output, present
 from tests.results.toys import Toy, ToyResult
 
 # Tests may run below nohup, or in the background of a shell, where these are ignored.
@@ -111,7 +112,7 @@ def measure(progress):
 
 
 def wait():
-    return present(ToyResult, OutputFlags(), measure)
+    return present(ToyResult, Output(), measure)
 
 
 ends = sys.argv.pop()
@@ -147,7 +148,7 @@ def test_a_signal_ends_a_process_with_its_own_code_after_what_was_measured_is_sh
 
 def test_every_file_is_written_and_the_page_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = [str(tmp_path / f"out{suffix}") for suffix in ToyResult.formats()]
-    assert shown(Toy(), OutputFlags(output=paths)) == 0
+    assert shown(Toy(), Output(output=paths)) == 0
     assert all(Path(path).stat().st_size for path in paths)
     assert "wheel" in capsys.readouterr().out
 
@@ -160,7 +161,7 @@ def test_a_file_that_cannot_be_written_costs_only_itself(
 
     monkeypatch.setitem(FORMATS, ".md", Format("the page", full, "page"))
     lost = tmp_path / "folder"
-    output = OutputFlags(
+    output = Output(
         output=[str(tmp_path / "a.md"), str(lost / "b.json"), str(tmp_path / "c.csv")], json=str(tmp_path / "d.txt")
     )
     lost.mkdir()
@@ -184,7 +185,7 @@ def test_a_model_that_could_not_be_written_is_no_answer_and_its_result_is_shown(
 ) -> None:
     result = ToyResult(Toy())
     result.unwritten = "int8.onnx"
-    assert present(ToyResult, OutputFlags(), lambda _progress: result) == 3
+    assert present(ToyResult, Output(), lambda _progress: result) == 3
     assert "It rolls." in capsys.readouterr().out
 
 
@@ -198,60 +199,60 @@ def test_a_missing_file_is_no_answer_unless_the_run_was_interrupted(
         raise FileNotWritten("no space left")
 
     monkeypatch.setitem(FORMATS, ".md", Format("the page", full, "page"))
-    assert shown(record, OutputFlags(output=[str(tmp_path / "a.md")], quiet=True)) == code
+    assert shown(record, Output(output=[str(tmp_path / "a.md")], quiet=True)) == code
 
 
 @pytest.mark.parametrize(
     ("output", "message"),
     [
         (
-            OutputFlags(output=["a.pdf"]),
+            Output(output=["a.pdf"]),
             "`output=a.pdf`: expected a name that ends with .csv, .html, .json, .md, .parquet, .png, .svg, .toy, .xlsx",
         ),
-        (OutputFlags(output=["-"]), "-o -: name the format of standard output, such as -o -.json"),
-        (OutputFlags(output=["no/a.json"]), "cannot write no/a.json: its folder does not exist"),
-        (OutputFlags(json="no/a"), "cannot write no/a: its folder does not exist"),
-        (OutputFlags(json="."), "cannot write .: it is a folder"),
-        (OutputFlags(table="wheels"), "unknown table 'wheels'; choose from: parts, names"),
-        (OutputFlags(json="-", output=["-.csv"]), "only one file can go to standard output"),
-        (OutputFlags(output=["-.md", "-.csv"]), "only one file can go to standard output"),
+        (Output(output=["-"]), "-o -: name the format of standard output, such as -o -.json"),
+        (Output(output=["no/a.json"]), "cannot write no/a.json: its folder does not exist"),
+        (Output(json="no/a"), "cannot write no/a: its folder does not exist"),
+        (Output(json="."), "cannot write .: it is a folder"),
+        (Output(table="wheels"), "unknown table 'wheels'; choose from: parts, names"),
+        (Output(json="-", output=["-.csv"]), "only one file can go to standard output"),
+        (Output(output=["-.md", "-.csv"]), "only one file can go to standard output"),
     ],
 )
-def test_what_cannot_be_written_is_refused_before_anything_is_measured(output: OutputFlags, message: str) -> None:
+def test_what_cannot_be_written_is_refused_before_anything_is_measured(output: Output, message: str) -> None:
     assert message in refusal(output)
 
 
 def test_a_format_that_a_result_lacks_is_refused() -> None:
-    message = refusal(OutputFlags(output=["-.csv"]), PlainResult)
+    message = refusal(Output(output=["-.csv"]), PlainResult)
     assert message == "`output=-.csv`: expected a name that ends with .html, .json, .md"
 
 
 @pytest.mark.parametrize("suffix", [".png", ".xlsx", ".parquet"])
 def test_a_binary_format_is_not_for_a_terminal(suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    assert refusal(OutputFlags(output=[f"-{suffix}"])) == (
+    assert refusal(Output(output=[f"-{suffix}"])) == (
         f"-o -{suffix}: {suffix} is not text; redirect standard output, or name a file"
     )
 
 
 def test_a_file_may_be_called_like_standard_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert present(ToyResult, OutputFlags(output=["./-.csv"]), lambda _: ToyResult(Toy())) == 0
+    assert present(ToyResult, Output(output=["./-.csv"]), lambda _: ToyResult(Toy())) == 0
     assert Path("-.csv").read_text()
 
 
 def test_a_library_that_is_missing_is_named_before_anything_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)
     with pytest.raises(Exception, match="xlsxwriter is not installed"):
-        present(ToyResult, OutputFlags(output=["a.xlsx"]), never)
+        present(ToyResult, Output(output=["a.xlsx"]), never)
 
 
 @pytest.mark.parametrize(
     ("output", "suffix"),
-    [(OutputFlags(json="-"), ".json"), (OutputFlags(output=["-.csv"]), ".csv"), (OutputFlags(output=["-.md"]), ".md")],
+    [(Output(json="-"), ".json"), (Output(output=["-.csv"]), ".csv"), (Output(output=["-.md"]), ".md")],
 )
 def test_standard_output_belongs_to_the_one_file_that_is_written_there(
-    output: OutputFlags, suffix: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+    output: Output, suffix: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     result = ToyResult(Toy(command="onnxperf toy"))
     monkeypatch.setattr(sys, "argv", ["onnxperf", "toy"])
@@ -263,41 +264,28 @@ def test_standard_output_belongs_to_the_one_file_that_is_written_there(
 
 def test_a_new_format_is_known_to_every_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(FORMATS, ".new", Format("a table", lambda result, _table: b"new", "table"))
-    assert shown(Toy(), OutputFlags(output=[str(tmp_path / "a.new")], quiet=True)) == 0
+    assert shown(Toy(), Output(output=[str(tmp_path / "a.new")], quiet=True)) == 0
     assert (tmp_path / "a.new").read_bytes() == b"new"
-    assert ".new" in refusal(OutputFlags(output=["a.pdf"]))
+    assert ".new" in refusal(Output(output=["a.pdf"]))
 
 
 # ---------------------------------------------------------------- what is shown and kept
 
 
 def test_quiet_prints_only_the_answer_with_options_as_they_are_typed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert shown(Toy(answer="It rolls.\nUse `time=45`\x1b[31m."), OutputFlags(quiet=True)) == 0
+    assert shown(Toy(answer="It rolls.\nUse `time=45`\x1b[31m."), Output(quiet=True)) == 0
     assert capsys.readouterr().out == "It rolls.\nUse --time 45\\x1b[31m.\n"
 
 
 def test_a_page_of_the_command_comes_before_that_of_the_result(capsys: pytest.CaptureFixture[str]) -> None:
-    present(PlainResult, OutputFlags(), lambda _progress: PlainResult(Plain("yes")), page=lambda _result: [])
+    present(PlainResult, Output(), lambda _progress: PlainResult(Plain("yes")), page=lambda _result: [])
     assert capsys.readouterr().out == ""
 
 
-def test_the_record_keeps_the_command_that_made_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["onnxperf", "toy", "my model.onnx"])
-    assert shown(Toy(), OutputFlags(quiet=True, json=str(tmp_path / "t.json"))) == 0
-    assert json.loads((tmp_path / "t.json").read_bytes())["command"] == "onnxperf toy 'my model.onnx'"
-
-
-@pytest.mark.parametrize(
-    ("output", "where"),
-    [
-        (OutputFlags(), False),
-        (KeptOutputFlags(), None),
-        (KeptOutputFlags(store="runs.sqlite"), "runs.sqlite"),
-        (KeptOutputFlags(store="runs.sqlite", no_store=True), False),
-    ],
-)
-def test_a_run_is_kept_where_the_options_say(output: OutputFlags, where: object) -> None:
-    assert output.where == where
+def test_the_record_holds_the_command_that_made_it() -> None:
+    with called_by(Caller("onnxperf toy 'my model.onnx'")):
+        assert with_command(ToyResult(Toy())).record.command == "onnxperf toy 'my model.onnx'"
+    assert with_command(ToyResult(Toy())).record.command == ""
 
 
 # ---------------------------------------------------------------- standard output that fails
@@ -306,9 +294,9 @@ def test_a_run_is_kept_where_the_options_say(output: OutputFlags, where: object)
 def piped(tmp_path: Path, *, closed: bool, **environment: str) -> tuple[int, str, Path]:
     """Exit code and stderr of a command whose standard output has no reader, or is closed, and its file."""
     script = (
-        "import sys; from onnxperf.cli import main; from onnxperf.cli.present import OutputFlags, present;"
+        "import sys; from onnxperf.cli import main; from onnxperf.cli.present import Output, present;"
         "from tests.results.toys import Toy, ToyResult;"
-        f"main.app.command(lambda: present(ToyResult, OutputFlags(output=[{str(tmp_path / 'a.json')!r}]),"
+        f"main.app.command(lambda: present(ToyResult, Output(output=[{str(tmp_path / 'a.json')!r}]),"
         "lambda _: ToyResult(Toy(answer='It takes 3 µs…'))), name='x'); sys.argv[1:] = ['x']; main.main()"
     )
     reader, writer = os.pipe()
@@ -341,9 +329,9 @@ def test_a_full_disk_behind_standard_output_is_one_line_and_costs_no_file(
     tmp_path: Path, json_file: str | None
 ) -> None:
     script = (
-        "import sys; from onnxperf.cli import main; from onnxperf.cli.present import OutputFlags, present;"
+        "import sys; from onnxperf.cli import main; from onnxperf.cli.present import Output, present;"
         "from tests.results.toys import Toy, ToyResult;"
-        f"output = OutputFlags(output=[{str(tmp_path / 'a.md')!r}], json={json_file!r});"
+        f"output = Output(output=[{str(tmp_path / 'a.md')!r}], json={json_file!r});"
         "main.app.command(lambda: present(ToyResult, output, lambda _: ToyResult(Toy())), name='x'); main.main()"
     )
     with Path("/dev/full").open("w") as full:

@@ -12,8 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from onnxperf.api._keeping.kept_runs import keep
-from onnxperf.cli.main import run
-from onnxperf.cli.present import command_line
+from onnxperf.cli.main import run, typed
 from onnxperf.records.race import Bench
 from onnxperf.render.kit.documents import from_json, to_json
 from onnxperf.results.bench import BenchResult
@@ -41,10 +40,36 @@ def test_the_list_names_every_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["runs"]) == 0
     out = capsys.readouterr().out
     assert out.index(second) < out.index(first)
-    assert run(["runs", "--limit", "1", "--quiet"]) == 0
-    assert capsys.readouterr().out == f"{second}\n"
-    assert run(["runs", "--kind", "bench", "--quiet"]) == 0
-    assert capsys.readouterr().out == f"{first}\n"
+    for options, listed in (
+        (["--top", "1"], [second]),
+        (["--all"], [second, first]),
+        (["--kind", "bench"], [first]),
+    ):
+        assert run(["runs", "--quiet", *options]) == 0
+        assert capsys.readouterr().out.split() == listed
+
+
+def test_the_list_has_20_runs_unless_more_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    names = [kept() for _ in range(22)][::-1]
+    for options, number in (([], 20), (["--top", "21"], 21), (["--all"], 22)):
+        assert run(["runs", "--quiet", *options]) == 0
+        assert capsys.readouterr().out.split() == names[:number]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--limit", "1"], "unknown option --limit"),
+        (["--top", "0"], "--top 0: expected at least 1"),
+        (["--top", "1", "--all"], "--top: it does nothing with --all"),
+    ],
+    ids=" ".join,
+)
+def test_a_list_that_makes_no_sense_is_refused(
+    options: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["runs", *options]) == 2
+    assert said in capsys.readouterr().err
 
 
 def test_the_list_of_a_store_that_is_not_there_is_empty(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,8 +94,7 @@ def test_the_password_of_a_database_is_in_no_file_and_in_no_output(
 ) -> None:
     url = "postgresql://me:secret@localhost:1/db"
     monkeypatch.setattr("onnxperf.store.retry.PATIENCE_S", 0.0)
-    monkeypatch.setattr("sys.argv", ["onnxperf", "toy", "--store", url])
-    keep(BenchResult(replace(BENCH, command=command_line())))
+    keep(BenchResult(replace(BENCH, command=typed(["toy", "--store", url]))))
     assert run(["runs", "-o", "a.json", "-o", "a.csv"]) == 0
     assert run(["runs", "show", "last", "-o", "b.json"]) == 0
     for arguments in (["runs"], ["runs", "show", "last"], ["runs", "delete", "last"]):
@@ -189,9 +213,7 @@ def test_a_kind_of_file_that_a_run_does_not_have_is_refused(capsys: pytest.Captu
 # ---------------------------------------------------------------- bundles and what waits
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--all", "--format", "bundle", "-o", "b.zip"], ["last", "-o", "b.onnxperf.zip"]]
-)
+@pytest.mark.parametrize("arguments", [["all", "-o", "b.zip"], ["last", "-o", "b.onnxperf.zip"]])
 def test_runs_move_to_another_store_in_a_bundle(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     name = kept()
     assert run(["runs", "export", *arguments]) == 0
@@ -209,12 +231,12 @@ def test_a_damaged_run_is_left_out_of_a_bundle_with_a_line(store: Path, capsys: 
     good, bad = kept(), kept()
     with contextlib.closing(sqlite3.connect(store)) as database, database:
         database.execute("UPDATE runs SET record = '{' WHERE name = ?", [bad])
-    assert run(["runs", "export", "--all", "--format", "bundle", "-o", "b.zip"]) == 1
+    assert run(["runs", "export", "all", "-o", "b.zip"]) == 1
     said = capsys.readouterr()
     assert said.out == "1 run written to b.zip\n"
     assert said.err.startswith(f"onnxperf: run {bad} is damaged and was left out: not the record of a ")
     assert run(["runs", "import", "b.zip", "--store", "other.sqlite"]) == 0
-    assert run(["runs", "export", bad, "--format", "bundle", "-o", "c.zip"]) == 2
+    assert run(["runs", "export", bad, "-o", "c.zip"]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
     assert not Path("c.zip").exists()
     assert good
@@ -225,12 +247,13 @@ def test_a_damaged_run_is_left_out_of_a_bundle_with_a_line(store: Path, capsys: 
     [
         (["export", "-o", "a.json"], "name one run"),
         (["export", "last", "last", "-o", "a.json"], "several go into a bundle"),
-        (["export", "--all", "-o", "a.json"], "several go into a bundle"),
-        (["export", "--format", "bundle", "-o", "a.zip"], "name the runs for the bundle, or use --all"),
-        (["export", "last", "--all", "--format", "bundle", "-o", "a.zip"], "or use --all"),
-        (["export", "last", "--format", "bundle", "-o", "a.json"], "ends with .zip"),
-        (["export", "last", "--format", "bundle", "-o", "a.zip", "-o", "b.zip"], "one file"),
-        (["export", "last", "--format", "bundle", "-o", "nowhere/a.zip"], "its folder does not exist"),
+        (["export", "all", "-o", "a.json"], "several go into a bundle"),
+        (["export", "--all", "-o", "a.zip"], "unknown option --all"),
+        (["export", "-o", "a.zip"], "name the runs for the bundle, or all for every run"),
+        (["export", "last", "all", "-o", "a.zip"], "or all for every run"),
+        (["export", "last", "-o", "a.zip", "-o", "b.zip"], "the only file"),
+        (["export", "last", "-o", "a.zip", "--json", "a.json"], "the only file"),
+        (["export", "last", "-o", "nowhere/a.zip"], "its folder does not exist"),
         (["import", "nowhere.zip"], "nowhere.zip does not exist"),
         (["import", "runs.sqlite"], "is not a bundle of runs"),
     ],

@@ -55,7 +55,7 @@ def one_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "small.onnx"
 
 
-@pytest.mark.parametrize("options", [["--as", "svg"], ["--as", "json"], ["-o", "model.dot"]], ids=str)
+@pytest.mark.parametrize("options", [["-o", "-.svg"], ["-o", "-.json"], ["-o", "model.dot"]], ids=str)
 def test_a_view_imports_nothing_that_reads_the_model_for_a_child_does_that(options: list[str], one_node: str) -> None:
     assert LIBRARIES & imported("view", one_node, *options) - {"numpy"} == set()
 
@@ -72,7 +72,7 @@ def test_a_listing_imports_nothing_that_runs_or_draws_a_model(one_node: str) -> 
             "exit_codes",
             "help",
             "main",
-            "options",
+            "command",
             "present",
             "printing",
             "surroundings",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pty
 import random
-import shlex
 import signal
 import sqlite3
 import subprocess
@@ -21,13 +20,17 @@ import pytest
 
 from onnxperf.api._keeping.kept_runs import keep
 from onnxperf.api._shared.cells import Cell
-from onnxperf.api._shared.requests import CaseKeywords, parse
-from onnxperf.cli.commands.sweep import ResumeFlags, resuming, run_kept
+from onnxperf.api._shared.requests import parse
+from onnxperf.api._shared.sweeps import Keeping, run_sweep
+from onnxperf.caller import Caller, called_by
+from onnxperf.cli.command import Typed
+from onnxperf.cli.commands.sweep import present_cases, resuming
 from onnxperf.cli.main import run
-from onnxperf.cli.present import KeptOutputFlags
+from onnxperf.cli.present import Output
 from onnxperf.measure.messages import READER
 from onnxperf.measure.pool import Launches
 from onnxperf.measure.race import Progress
+from onnxperf.options.functions import CASE
 from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.results.bench import BenchResult
 from onnxperf.store import open_store
@@ -38,7 +41,7 @@ from tests.render import examples
 
 KILLS = often(12)
 SIZES = (1, 2, 3, 4)
-TINY = ("--blocks", "2", "--calls", "1", "--threads", "1")
+TINY = ("--blocks", "2", "--calls-per-block", "1", "--threads", "1")
 
 SOURCES = """
 import os
@@ -282,7 +285,7 @@ def test_a_dry_run_shows_every_case_and_runs_none(folder: Path, capsys: pytest.C
 
 
 def test_a_plan_is_run_kept_and_resumed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = "[options]\nblocks = 1\ncalls = 1\nwarmup = 0\nthreads = 1"
+    options = "[options]\nblocks = 1\ncalls_per_block = 1\nwarmup = 0\nthreads = 1"
     plan = plan_file(f'models = ["linear.onnx"]\ndims = {{ batch = [1, 2] }}\n{options}')
     assert run(["sweep", plan, "-o", "all.csv"]) == 0
     assert len(Path("all.csv").read_text().splitlines()) == 3
@@ -313,25 +316,24 @@ def test_no_store_keeps_nothing(folder: Path) -> None:
         ("bench a.onnx --dim batch=1,2", "onnxperf bench a.onnx --dim batch=1,2 --resume lonuki"),
     ],
 )
-def test_the_command_that_resumes_is_what_was_typed(typed: str, resumed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["onnxperf", *shlex.split(typed)])
-    assert resuming("lonuki") == resumed
+def test_the_command_that_resumes_is_what_was_typed(typed: str, resumed: str) -> None:
+    with called_by(Caller(f"onnxperf {typed}")):
+        assert resuming("lonuki") == resumed
 
 
 def test_an_interrupted_sweep_names_its_run_and_the_command_that_resumes_it(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["onnxperf", "sweep", "plan.toml"])
-
     def measured(size: int, _progress: Progress, _launches: Launches) -> Case:
         subject = Subject(name="ort", status="ok", time_ns=1000.0)
         return Case(model="m", dims={"batch": size}, subjects=(subject,), interrupted=size == 2)
 
     cells = [
-        Cell(f"m batch={size}", "m", {"batch": size}, parse({}, CaseKeywords), partial(measured, size))
-        for size in (1, 2, 3)
+        Cell(f"m batch={size}", "m", {"batch": size}, parse({}, CASE), partial(measured, size)) for size in (1, 2, 3)
     ]
-    assert run_kept(cells, ResumeFlags(), KeptOutputFlags()) == 130
+    typed = Typed({}, {}, Output())
+    with called_by(Caller("onnxperf sweep plan.toml")):
+        assert present_cases(typed, lambda progress: run_sweep(cells, progress, Keeping(store=True))) == 130
     printed = capsys.readouterr()
     with open_store(folder / "runs.sqlite") as opened:
         name = opened.find("last").id

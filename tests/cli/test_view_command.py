@@ -21,19 +21,19 @@ def test_a_model_is_listed(linear_path: Path, capsys: pytest.CaptureFixture[str]
     assert "  MatMul(X, W) -> Y: float32[batch, 4]  # MatMul_0\n" in printed
 
 
-@pytest.mark.parametrize(("form", "start"), [("json", "{"), ("dot", "digraph"), ("code", "def run(")])
-def test_other_forms_go_to_standard_output_or_a_file(
-    linear_path: Path, tmp_path: Path, form: str, start: str, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("suffix", "start"),
+    [(".txt", "linear   1 node"), (".json", "{"), (".dot", "digraph"), (".svg", "<svg"), (".py", "def run(")],
+)
+def test_every_form_goes_to_standard_output_or_a_file(
+    linear_path: Path, tmp_path: Path, suffix: str, start: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = tmp_path / "out"
-    assert run(["view", str(linear_path), "--as", form]) == 0
-    assert run(["view", str(linear_path), "--as", form, "-o", str(file)]) == 0
+    file = tmp_path / f"out{suffix}"
+    assert run(["view", str(linear_path), "-o", f"-{suffix}", "-o", str(file)]) == 0
     captured = capsys.readouterr()
     assert captured.out.startswith(start)
     assert captured.err == ""
     assert file.read_text(encoding="utf-8") == captured.out
-    assert run(["view", str(linear_path), "--as", form, "-o", "-"]) == 0
-    assert capsys.readouterr().out == captured.out
 
 
 def test_the_name_of_a_file_says_what_it_holds_and_nothing_is_printed(
@@ -56,18 +56,24 @@ def test_the_name_of_a_file_says_what_it_holds_and_nothing_is_printed(
         assert (tmp_path / f"m{suffix}").read_bytes().startswith(start), suffix
 
 
-def test_a_form_that_contradicts_the_name_of_the_file_is_refused(
-    linear_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("others", [[], ["m.txt"], ["m.svg", "m.html"]])
+def test_values_go_into_json_whatever_else_is_written(
+    linear_path: Path, tmp_path: Path, others: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert run(["view", str(linear_path), "--as", "text", "-o", str(tmp_path / "c.svg")]) == 2
-    assert "--as text contradicts the ending of" in capsys.readouterr().err
-    assert not (tmp_path / "c.svg").exists()
+    monkeypatch.chdir(tmp_path)
+    files = [argument for name in ("m.json", *others) for argument in ("-o", name)]
+    assert run(["view", str(linear_path), "--values", *files]) == 0
+    assert len(json.loads(Path("m.json").read_bytes())["graph"]["initializers"][0]["values"]) == 40
 
 
-def test_options_of_a_form_go_with_a_file_of_that_form(linear_path: Path, tmp_path: Path) -> None:
-    file = tmp_path / "m.json"
-    assert run(["view", str(linear_path), "--values", "-o", str(file)]) == 0
-    assert len(json.loads(file.read_bytes())["graph"]["initializers"][0]["values"]) == 40
+@pytest.mark.parametrize("names", [["m.txt"], ["m.md"], ["m.svg", "m.txt"]])
+def test_a_listing_is_shortened_in_the_file_that_holds_it(
+    linear_path: Path, tmp_path: Path, names: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = [argument for name in names for argument in ("-o", name)]
+    assert run(["view", str(linear_path), "--op", "MatMul", *files]) == 0
+    assert "MatMul(X, W)" in Path(names[-1]).read_text(encoding="utf-8")
 
 
 def test_quiet_prints_the_model_in_one_line(linear_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,11 +92,15 @@ def test_folded_nodes_are_shown_by_an_option_of_the_command(tmp_path: Path, caps
 def test_a_trace_puts_shares_on_the_nodes(
     linear_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    trace, metrics = tmp_path / "trace.json", tmp_path / "metrics.json"
-    profile(linear_path, repeat=2, keep_trace=trace)
-    assert run(["view", str(linear_path), "--profile", str(trace), "--netron", str(metrics)]) == 0
+    trace, metrics = tmp_path / "m.trace.json", tmp_path / "m.netron.json"
+    profile(linear_path, calls=2).save(trace)
+    assert run(["view", str(linear_path), "--profile", str(trace)]) == 0
     assert " 100 %  MatMul(X, W)" in capsys.readouterr().out
+    assert run(["view", str(linear_path), "--profile", str(trace), "-o", str(metrics)]) == 0
     assert json.loads(metrics.read_text(encoding="utf-8"))["signature"] == "netron:attachment"
+    assert "1 node has no name of their own: Netron cannot show" in capsys.readouterr().err
+    assert run(["view", str(linear_path), str(trace), "-o", "-.netron.json"]) == 0
+    assert json.loads(capsys.readouterr().out)["signature"] == "netron:attachment"
 
 
 def test_profile_alone_runs_the_model(linear_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,7 +111,7 @@ def test_profile_alone_runs_the_model(linear_path: Path, capsys: pytest.CaptureF
 def test_an_interrupted_profile_exits_with_130(
     linear_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    measured = profile(linear_path, repeat=2)
+    measured = profile(linear_path, calls=2)
     measured.record = replace(measured.record, interrupted=True)
     monkeypatch.setattr("onnxperf.api.profile.profile", lambda *_, **__: measured)
     assert run(["view", str(linear_path), "--profile"]) == 130
@@ -111,18 +121,19 @@ def test_an_interrupted_profile_exits_with_130(
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["--as", "png"], "a PNG is not text"),
-        (["--netron", "m.json"], "add --profile"),
+        (["-o", "m.netron.json"], "--output m.netron.json: Netron shows what was profiled; add --profile"),
         (["--around", "nobody"], "no node or tensor is named 'nobody'"),
         (["--op", "Conv"], "unknown operator 'Conv'"),
-        (["--op", "MatMul", "--as", "svg"], "--op chooses what a listing shows"),
-        (["--values"], "use --as json"),
+        (["--op", "MatMul", "-o", "m.svg"], "--op: it does nothing with forms other than the listing"),
+        (["--values"], "--values: it does nothing with forms other than JSON"),
+        (["--values", "-o", "m.txt"], "--values: it does nothing with forms other than JSON"),
+        (["--threads", "2"], "--threads: it does nothing with a model that is not profiled (add --profile)"),
         (["-o", "m.pdf"], "ends with .dot, .html, .json, .md, .netron.json, .png, .py, .svg, .txt"),
         (["-o", "-"], "name the format of standard output, such as -o -."),
         (["--by", "memory"], "add --profile"),
-        (["--profile", "--netron", "m.txt"], "a file that ends with .json"),
-        (["--profile", "--netron", "nowhere/m.json"], "its folder does not exist"),
-        (["--profile", "--as", "svg", "-o", "nowhere/m.svg"], "its folder does not exist"),
+        (["--profile", "-o", "nowhere/m.netron.json"], "its folder does not exist"),
+        (["--profile", "-o", "nowhere/m.svg"], "its folder does not exist"),
+        (["--depth", "deep"], "--depth deep: 'deep' is not a whole number"),
     ],
 )
 def test_bad_options_exit_with_two(
@@ -152,6 +163,9 @@ def test_open_writes_a_page_that_stays_and_shows_it_where_there_is_a_screen(
     assert shown == [page.as_uri()]
 
 
-def test_open_contradicts_another_form(linear_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["view", str(linear_path), "--open", "--as", "svg"]) == 2
-    assert "--open shows a page; leave out --as svg" in capsys.readouterr().err
+@pytest.mark.parametrize("option", [["--as", "svg"], ["--netron", "m.json"]])
+def test_options_that_a_suffix_replaces_are_gone(
+    linear_path: Path, option: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["view", str(linear_path), *option]) == 2
+    assert option[0] in capsys.readouterr().err

@@ -19,10 +19,11 @@ from onnxperf.api._cluster.places import ClusterPlace, place_in
 from onnxperf.api._keeping.run_recorder import RunRecorder
 from onnxperf.api._keeping.run_writer import RunWriter
 from onnxperf.api._shared.cells import Contest, cell_of_functions, cells_of
-from onnxperf.api._shared.requests import CaseKeywords, parse
+from onnxperf.api._shared.requests import parse
 from onnxperf.cluster.base import JobLoad
 from onnxperf.cluster.node import function_named, write_once
 from onnxperf.errors import BadOption
+from onnxperf.options.functions import CASE
 from onnxperf.records.race import Case
 from tests.render import examples
 from tests.store.examples import sql
@@ -48,7 +49,7 @@ def test_settings_arrive_as_they_were_given(linear_path: Path) -> None:
         "time": 0.5,
         "memory_limit": "1GB",
     }
-    settings = parse(keywords, CaseKeywords)
+    settings = parse(keywords, CASE)
     cell = cells_of(Contest([str(linear_path)], feeds=None), settings)[1]
     parcel = msgspec.msgpack.decode(pack(cell, Files(), several=True).payload, type=CaseParcel)
     assert parcel.settings == settings.sized_as({"batch": 2})
@@ -64,7 +65,7 @@ def test_a_model_travels_with_its_external_data_and_runs_where_it_lands(tmp_path
     path = tmp_path / "here" / "model.onnx"
     path.parent.mkdir()
     onnx.save(model, path, save_as_external_data=True, location="weights.bin", size_threshold=0)
-    settings = parse({"time": 0.1, "threads": 1, "warmup": 0.01, "dims": {"batch": 3}}, CaseKeywords)
+    settings = parse({"time": 0.1, "threads": 1, "warmup": 0.01, "dims": {"batch": 3}}, CASE)
     load = pack(cells_of(Contest([str(path)]), settings)[0], Files(), several=False)
     assert sorted(Path(name).name for name in load.files) == ["model.onnx", "weights.bin"]
     folder = landed(load, tmp_path / "there")
@@ -77,7 +78,7 @@ def test_a_model_travels_with_its_external_data_and_runs_where_it_lands(tmp_path
 
 
 def test_a_request_that_is_at_fault_comes_back_as_a_line(linear_path: Path, tmp_path: Path) -> None:
-    cell = cells_of(Contest([str(linear_path)]), parse({"dims": {"unknown": 2}}, CaseKeywords))[0]
+    cell = cells_of(Contest([str(linear_path)]), parse({"dims": {"unknown": 2}}, CASE))[0]
     load = pack(cell, Files(), several=False)
     answer = msgspec.json.decode(run_parcel(load.payload, landed(load, tmp_path), quiet), type=CaseAnswer)
     assert answer.case is None
@@ -85,7 +86,7 @@ def test_a_request_that_is_at_fault_comes_back_as_a_line(linear_path: Path, tmp_
 
 
 def test_files_are_packed_once_for_all_cases(linear_path: Path) -> None:
-    files, cells = Files(), cells_of(Contest([str(linear_path)]), parse({"dims": {"batch": [1, 2]}}, CaseKeywords))
+    files, cells = Files(), cells_of(Contest([str(linear_path)]), parse({"dims": {"batch": [1, 2]}}, CASE))
     first, second = (pack(cell, files, several=True).files for cell in cells)
     assert [id(each) for each in first.values()] == [id(each) for each in second.values()]
 
@@ -123,7 +124,7 @@ def test_a_node_runs_functions_of_this_package_only() -> None:
 
 def test_functions_stay_here() -> None:
     with pytest.raises(BadOption, match="on this machine only"):
-        pack(cell_of_functions({"f": list}, parse({}, CaseKeywords)), Files(), several=False)
+        pack(cell_of_functions({"f": list}, parse({}, CASE)), Files(), several=False)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +132,7 @@ def test_functions_stay_here() -> None:
     [
         ({}, None),
         ({"on": "ray"}, ClusterPlace("ray")),
-        ({"on": "auto", "nodes": "each"}, ClusterPlace("auto", each=True)),
+        ({"on": "auto", "each_node": True}, ClusterPlace("auto", each=True)),
         ({"on": "ray://head:10001"}, ClusterPlace("ray://head:10001")),
         ({"on": "10.0.0.1:6379"}, ClusterPlace("10.0.0.1:6379")),
     ],
@@ -143,8 +144,7 @@ def test_a_place_is_here_or_a_cluster(keywords: dict[str, str], expected: Cluste
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"nodes": "each"}, "only a cluster has nodes"),
-        ({"on": "ray", "nodes": "all"}, "unknown choice of nodes 'all'"),
+        ({"each_node": True}, "only a cluster has nodes"),
         ({"on": "slurm"}, "expected ray, ray://HOST:PORT, HOST:PORT or auto"),
         ({"on": "ray://head"}, "expected ray"),
     ],

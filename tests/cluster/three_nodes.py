@@ -16,8 +16,9 @@ from sqlalchemy import select
 
 from onnxperf.api._cluster.places import ClusterPlace
 from onnxperf.api._shared.cells import Contest, cells_of
-from onnxperf.api._shared.requests import CaseKeywords, parse
+from onnxperf.api._shared.requests import parse
 from onnxperf.api._shared.sweeps import Keeping, run_sweep
+from onnxperf.options.functions import CASE
 from onnxperf.records.race import Case
 from onnxperf.records.sweep import NodeStep
 from onnxperf.results.bench import BenchResult
@@ -69,10 +70,10 @@ def main(folder: Path) -> dict[str, Any]:
 def sweep(address: str, folder: Path, resume: str | None, look: Any) -> BenchResult:
     """All cases, or those that are left."""
     sizes = list(range(1, CASES + 1))
-    settings = parse({"dims": {"batch": sizes}, "time": 0.1, "threads": 1, "warmup": 0.01}, CaseKeywords)
+    settings = parse({"dims": {"batch": sizes}, "time": 0.1, "threads": 1, "warmup": 0.01}, CASE)
     cells = cells_of(Contest(["zoo:tiny-linear"]), settings)
     store = str(folder / "runs.sqlite")
-    return run_sweep(cells, lambda _done, _text: None, Keeping(store, "test", resume), look, ClusterPlace(address))
+    return run_sweep(cells, lambda _done, _text: None, Keeping(store, resume), ClusterPlace(address), look)
 
 
 def attempts(folder: Path) -> list[tuple[str, int, str, str, str, str]]:

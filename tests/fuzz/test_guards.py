@@ -161,7 +161,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 COMMANDS: dict[str, tuple[str, int]] = {
     "a model that is viewed": ("view m.onnx --all", 0),
-    "a model as code": ("view m.onnx --as code", 0),
+    "a model as code": ("view m.onnx -o -.py", 0),
     "a model that runs in two runtimes": ("check m.onnx --threads 1 --store runs.sqlite", 0),
     "a trace": ("profile t.json --store runs.sqlite", 0),
     "a pickle as an input": ("check m.onnx --input X=x.npy", 2),

@@ -28,7 +28,7 @@ def main() -> None:
         cpus=processors(),
     )
     # So much time that even on a slow machine launches are cheap.
-    race(specs, RaceOptions(calls=1, blocks=30, time=600.0, warmup=0.0), tools)
+    race(specs, RaceOptions(calls_per_block=1, blocks=30, time=600.0, warmup=0.0), tools)
 
 
 if __name__ == "__main__":

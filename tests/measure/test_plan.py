@@ -67,7 +67,7 @@ def test_calls_per_block_with_pauses_by_hand(call_ns: float, every_ns: float, ca
 def test_a_block_with_pauses_takes_its_calls_and_one_pause_more(
     every: float, calls: int | None, seconds: float
 ) -> None:
-    assert planning.block_seconds(RaceOptions(every=every, calls=calls)) == pytest.approx(seconds)
+    assert planning.block_seconds(RaceOptions(every=every, calls_per_block=calls)) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_there_is_a_look_after_a_third_unless_that_is_too_early_and_one_at_the_e
 
 @given(SUBJECTS, st.integers(1, 500), st.integers(1, 500))
 def test_blocks_and_calls_fixed_by_hand_are_kept(call_ns: list[float], blocks: int, calls: int) -> None:
-    plan = plan_of(call_ns, blocks=blocks, calls=calls)
+    plan = plan_of(call_ns, blocks=blocks, calls_per_block=calls)
     assert (plan.rounds, len(plan.looks), plan.is_fixed) == (blocks, 1, True)
     assert plan.calls == (calls,) * len(call_ns)
 

@@ -54,7 +54,7 @@ def rounds_of(subject: Measurement) -> list[int]:
 
 def test_blocks_keep_round_position_launch_set_up_calls_and_start() -> None:
     machine = FakeMachine(call_ns={"a": 1_000_000, "b": 2_000_000})
-    end = run(machine, [solo("a"), solo("b")], blocks=6, calls=4, warmup=0.0)
+    end = run(machine, [solo("a"), solo("b")], blocks=6, calls_per_block=4, warmup=0.0)
     a, b = end.subjects
     assert (a.name, b.name, end.interrupted, end.batches) == ("a", "b", False, 1)
     assert rounds_of(a) == rounds_of(b) == list(range(6))
@@ -71,7 +71,7 @@ def test_blocks_keep_round_position_launch_set_up_calls_and_start() -> None:
 
 def test_records_name_the_subject_and_how_it_started() -> None:
     machine = FakeMachine(call_ns={"run": 5, "run-c": 7})
-    end = run(machine, [spec_of("ort", "run", "run-c")], blocks=1, calls=1, warmup=0.0)
+    end = run(machine, [spec_of("ort", "run", "run-c")], blocks=1, calls_per_block=1, warmup=0.0)
     fast, slow = end.subjects
     assert (fast.model, fast.runtime, fast.call, fast.status) == ("ort", "ort", "run", "ok")
     assert (fast.load_ns, fast.first_call_ns, slow.first_call_ns) == (10, 5, 7)
@@ -80,13 +80,13 @@ def test_records_name_the_subject_and_how_it_started() -> None:
 
 
 def test_a_single_subject_is_measured_alone() -> None:
-    end = run(FakeMachine(), [solo("a")], blocks=3, calls=2)
+    end = run(FakeMachine(), [solo("a")], blocks=3, calls_per_block=2)
     assert rounds_of(end.subjects[0]) == [0, 1, 2]
 
 
 def test_the_warm_up_asked_for_comes_before_the_first_block_of_a_launch() -> None:
     machine = FakeMachine()
-    end = run(machine, [solo("a")], blocks=1, calls=1, warmup=0.5)
+    end = run(machine, [solo("a")], blocks=1, calls_per_block=1, warmup=0.5)
     assert end.subjects[0].blocks[0].start_ns >= 500_000_000
 
 
@@ -110,16 +110,16 @@ def test_outputs_are_collected_once_and_only_where_requested() -> None:
     machine = FakeMachine(troubles={("prepare", "c", 0): lost()})
     specs = [spec_of("ort", "a", "b"), solo("c")]
     tools = Tools(launch=machine.launch, settled=never, clock=machine.clock, collect=True)
-    end = race(specs, RaceOptions(blocks=20, calls=2, time=600.0), tools)
+    end = race(specs, RaceOptions(blocks=20, calls_per_block=2, time=600.0), tools)
     assert end.outputs == ((["Y"], [0]), (["Y"], [1]), None)
     assert machine.launches_of("ort") == 5
     assert (machine.steps["compute", "a"], machine.steps["compute", "b"]) == (1, 1)
-    assert run(FakeMachine(), specs, blocks=1, calls=1).outputs == (None, None, None)
+    assert run(FakeMachine(), specs, blocks=1, calls_per_block=1).outputs == (None, None, None)
 
 
 def test_where_nothing_is_loaded_there_is_no_load_time() -> None:
     machine = FakeMachine(answers={Load: not_loading})
-    subject = run(machine, [solo("a")], blocks=6, calls=2).subjects[0]
+    subject = run(machine, [solo("a")], blocks=6, calls_per_block=2).subjects[0]
     assert (subject.load_ns, subject.first_call_ns, len(subject.blocks)) == (None, MILLISECOND, 6)
 
 
@@ -133,7 +133,7 @@ def not_loading(worker: FakeWorker, request: Load) -> Loaded:
 
 def test_calls_are_not_divided_unless_requested() -> None:
     machine = FakeMachine()
-    end = run(machine, [spec_of("ort", "run")], blocks=6, calls=1)
+    end = run(machine, [spec_of("ort", "run")], blocks=6, calls_per_block=1)
     assert end.subjects[0].split is None
     assert ("split_each", "run") not in machine.steps
 
@@ -141,7 +141,7 @@ def test_calls_are_not_divided_unless_requested() -> None:
 @pytest.mark.parametrize(("rounds", "times"), [(1, 1), (5, 1), (6, 2), (20, 4)])
 def test_calls_are_divided_every_few_rounds_beginning_with_the_first(rounds: int, times: int) -> None:
     machine = FakeMachine(call_ns={"run": MILLISECOND, "run-c": 20 * MILLISECOND})
-    end = run(machine, [spec_of("ort", "run", "run-c")], blocks=rounds, calls=1, split=True)
+    end = run(machine, [spec_of("ort", "run", "run-c")], blocks=rounds, calls_per_block=1, split=True)
     fast, slow = end.subjects
     assert machine.steps["split_each", "run"] == machine.steps["split_each", "run-c"] == times
     assert fast.split == Split(prepare_ns=200_000, compute_ns=700_000, fetch_ns=100_000, calls=10 * times)
@@ -149,14 +149,14 @@ def test_calls_are_divided_every_few_rounds_beginning_with_the_first(rounds: int
 
 
 def test_a_callable_without_parts_races_on() -> None:
-    end = run(FakeMachine(), [spec_of("ort", "run"), solo("skl")], blocks=2, calls=1, split=True)
+    end = run(FakeMachine(), [spec_of("ort", "run"), solo("skl")], blocks=2, calls_per_block=1, split=True)
     assert [subject.split is None for subject in end.subjects] == [False, True]
     assert [subject.status for subject in end.subjects] == ["ok", "ok"]
 
 
 def test_a_subject_that_fails_while_it_is_divided_leaves_the_others_alone() -> None:
     machine = FakeMachine(troubles={("split_each", "run", 0): raising(SubjectError("failed", "no parts"))})
-    end = run(machine, [spec_of("ort", "run", "run-c")], blocks=2, calls=1, split=True)
+    end = run(machine, [spec_of("ort", "run", "run-c")], blocks=2, calls_per_block=1, split=True)
     assert [(subject.status, subject.reason) for subject in end.subjects] == [("failed", "no parts"), ("ok", "")]
 
 
@@ -251,7 +251,7 @@ def test_where_rounds_take_longer_than_planned_launches_become_shorter_not_fewer
     [
         ({}, 3, 3, 4, planning.LONGEST_BLOCK_NS),
         ({}, None, 220, 4, planning.LONGEST_BLOCK_NS),
-        ({"calls": 7}, None, 7, 4, 0),
+        ({"calls_per_block": 7}, None, 7, 4, 0),
     ],
 )
 def test_a_block_that_ended_early_keeps_the_calls_it_had(
@@ -269,7 +269,7 @@ def test_a_block_that_ended_early_keeps_the_calls_it_had(
 
 def test_call_styles_of_a_worker_are_set_up_together() -> None:
     machine = FakeMachine()
-    end = run(machine, [spec_of("ort", "run", "run-c")], blocks=10, calls=2, warmup=0.0)
+    end = run(machine, [spec_of("ort", "run", "run-c")], blocks=10, calls_per_block=2, warmup=0.0)
     assert [[block.set_up for block in subject.blocks] for subject in end.subjects] == [[0] * 4 + [1] * 4 + [2] * 2] * 2
     assert machine.steps["load", "ort"] == 3
     assert machine.steps["prepare", "run"] == machine.steps["prepare", "run-c"] == 3
@@ -323,7 +323,7 @@ def places_of(cpus: tuple[int, ...], threads: tuple[int, int]) -> dict[str, list
     """The processors on which two subjects of so many threads were timed, round by round."""
     machine = FakeMachine()
     specs = [with_threads(solo(name), each) for name, each in zip("ab", threads, strict=True)]
-    run(machine, specs, cpus=cpus, blocks=4, calls=2)
+    run(machine, specs, cpus=cpus, blocks=4, calls_per_block=2)
     places = {name: [place for subject, place in machine.places if subject == name] for name in "ab"}
     assert [bool(machine.steps.get(("move_to", name))) for name in "ab"] == [any(places[name]) for name in "ab"]
     return places
@@ -331,14 +331,14 @@ def places_of(cpus: tuple[int, ...], threads: tuple[int, int]) -> dict[str, list
 
 def test_single_calls_are_timed_on_the_processors_of_their_round() -> None:
     machine = FakeMachine(call_ns={"a": SHORT})
-    run(machine, [solo("a")], cpus=(3, 5), blocks=6, calls=2)
+    run(machine, [solo("a")], cpus=(3, 5), blocks=6, calls_per_block=2)
     assert [place for _, place in machine.places] == [(cpu,) for cpu in (3, 5, 3, 5, 3, 5) for _ in range(2)]
     assert machine.steps["time_each", "a"] == 6
 
 
 def test_a_worker_lost_on_its_way_to_another_processor_takes_the_one_at_its_turn_with_it() -> None:
     machine = FakeMachine(troubles={("move_to", "b", 2): lost()})
-    end = run(machine, [solo("a"), solo("b")], cpus=(3, 5), blocks=4, calls=2)
+    end = run(machine, [solo("a"), solo("b")], cpus=(3, 5), blocks=4, calls_per_block=2)
     assert [(s.status, len(s.blocks)) for s in end.subjects] == [("ok", 4), ("crashed", 2)]
 
 
@@ -365,7 +365,7 @@ def test_a_race_stops_at_the_look_where_it_is_settled(look: int, rounds: int) ->
 
 def test_short_calls_are_timed_one_by_one_behind_each_block() -> None:
     machine = FakeMachine(call_ns={"a": SHORT})
-    end = run(machine, [solo("a")], blocks=11, calls=5)
+    end = run(machine, [solo("a")], blocks=11, calls_per_block=5)
     assert len(end.subjects[0].blocks) == 11
     assert machine.steps["time_each", "a"] == 11
     assert end.subjects[0].call_ns == (SHORT,) * 550
@@ -391,7 +391,7 @@ def test_every_longer_call_in_a_block_is_timed(call_ns: int) -> None:
 
 
 def test_blocks_have_the_cpu_time_that_their_worker_used() -> None:
-    subject = run(FakeMachine(), [solo("a")], blocks=3, calls=2).subjects[0]
+    subject = run(FakeMachine(), [solo("a")], blocks=3, calls_per_block=2).subjects[0]
     assert [(block.cpu_ns, block.span_ns) for block in subject.blocks] == [(CPU_FACTOR * 2 * MILLISECOND, None)] * 3
     assert "every_s" not in subject.conditions
 
@@ -429,7 +429,7 @@ def test_a_race_on_a_machine_that_becomes_slower_ends_in_time_and_takes_its_last
 
 def test_rounds_fixed_by_hand_are_all_run_however_long_they_take() -> None:
     machine = FakeMachine(slowdown=lambda _name, _block: 8.0)
-    assert rounds_of(run(machine, [solo("a")], blocks=30, calls=2).subjects[0]) == list(range(30))
+    assert rounds_of(run(machine, [solo("a")], blocks=30, calls_per_block=2).subjects[0]) == list(range(30))
 
 
 def test_what_a_plan_cannot_show_is_said_before_its_first_round() -> None:
@@ -456,7 +456,7 @@ def test_what_a_plan_cannot_show_is_said_before_its_first_round() -> None:
 def test_a_subject_whose_worker_is_lost_is_a_row_and_its_mates_finish(status: str, block: int) -> None:
     machine = FakeMachine(troubles={("time_block", "run-c", block): lost(status)})
     specs = [spec_of("ort", "run", "run-c", "ort-values"), solo("skl")]
-    end = run(machine, specs, blocks=6, calls=2)
+    end = run(machine, specs, blocks=6, calls_per_block=2)
     run_, run_c, values, skl = end.subjects
     assert (run_c.status, run_c.reason) == (status, f"{status} for a test")
     assert rounds_of(run_c) == list(range(block))
@@ -474,7 +474,7 @@ def test_a_subject_whose_worker_is_lost_is_a_row_and_its_mates_finish(status: st
 @pytest.mark.parametrize("culprit", ["run", "run-c", "ort-values"])
 def test_a_worker_lost_before_the_race_takes_only_the_culprit_with_it(step: str, culprit: str) -> None:
     machine = FakeMachine(troubles={(step, culprit, 0): lost()})
-    end = run(machine, [spec_of("ort", "run", "run-c", "ort-values"), solo("skl")], blocks=4, calls=2)
+    end = run(machine, [spec_of("ort", "run", "run-c", "ort-values"), solo("skl")], blocks=4, calls_per_block=2)
     for subject in end.subjects:
         assert subject.status == ("crashed" if subject.name == culprit else "ok")
         assert len(subject.blocks) == (0 if subject.name == culprit else 4)
@@ -482,14 +482,14 @@ def test_a_worker_lost_before_the_race_takes_only_the_culprit_with_it(step: str,
 
 def test_several_culprits_in_one_worker_fall_one_after_the_other() -> None:
     machine = FakeMachine(troubles={("prepare", "run", 0): lost(), ("time_block", "ort-values", 1): lost("oom")})
-    end = run(machine, [spec_of("ort", "run", "run-c", "ort-values")], blocks=4, calls=2)
+    end = run(machine, [spec_of("ort", "run", "run-c", "ort-values")], blocks=4, calls_per_block=2)
     assert [subject.status for subject in end.subjects] == ["crashed", "ok", "oom"]
     assert [len(subject.blocks) for subject in end.subjects] == [0, 4, 1]
 
 
 def test_a_worker_lost_while_single_calls_are_timed_keeps_its_blocks() -> None:
     machine = FakeMachine(call_ns={"run-c": SHORT}, troubles={("time_each", "run-c", 0): lost()})
-    end = run(machine, [spec_of("ort", "run", "run-c")], blocks=7, calls=2)
+    end = run(machine, [spec_of("ort", "run", "run-c")], blocks=7, calls_per_block=2)
     assert [subject.status for subject in end.subjects] == ["ok", "crashed"]
     assert [len(subject.blocks) for subject in end.subjects] == [7, 1]
 
@@ -498,7 +498,7 @@ def test_a_worker_lost_while_single_calls_are_timed_keeps_its_blocks() -> None:
 @pytest.mark.parametrize("error", [SubjectError("failed", "no"), SubjectError("oom", "no"), BadModel("no")])
 def test_a_subject_that_raises_fails_alone_and_its_worker_lives_on(step: str, error: Exception) -> None:
     machine = FakeMachine(call_ns={"run": SHORT}, troubles={(step, "run", 0): raising(error)})
-    end = run(machine, [spec_of("ort", "run", "run-c")], blocks=6, calls=2)
+    end = run(machine, [spec_of("ort", "run", "run-c")], blocks=6, calls_per_block=2)
     failed, mate = end.subjects
     assert (failed.status, failed.reason) == (getattr(error, "status", "failed"), "no")
     assert (mate.status, len(mate.blocks)) == ("ok", 6)
@@ -509,7 +509,7 @@ def test_a_subject_that_raises_fails_alone_and_its_worker_lives_on(step: str, er
 @pytest.mark.parametrize("error", [WorkerLost("timeout", "no"), SubjectError("failed", "no"), BadModel("no")])
 def test_a_worker_that_does_not_load_fails_all_its_subjects_and_no_others(step: str, error: Exception) -> None:
     machine = FakeMachine(troubles={(step, "ort", 0): raising(error)})
-    end = run(machine, [spec_of("ort", "run", "run-c"), solo("skl")], blocks=4, calls=2)
+    end = run(machine, [spec_of("ort", "run", "run-c"), solo("skl")], blocks=4, calls_per_block=2)
     status = getattr(error, "status", "failed")
     assert [(s.status, len(s.blocks)) for s in end.subjects] == [(status, 0), (status, 0), ("ok", 4)]
     assert end.subjects[0].reason == end.subjects[1].reason == "no"
@@ -525,7 +525,7 @@ def test_a_race_in_which_no_worker_starts_ends_at_once() -> None:
 
 def test_a_race_ends_when_the_last_subject_is_lost() -> None:
     machine = FakeMachine(troubles={("time_block", "a", 2): lost()})
-    end = run(machine, [solo("a")], blocks=50, calls=2)
+    end = run(machine, [solo("a")], blocks=50, calls_per_block=2)
     assert len(end.subjects[0].blocks) == 2
 
 
@@ -539,7 +539,9 @@ def test_a_worker_lost_when_it_is_launched_again_keeps_what_it_measured() -> Non
 @pytest.mark.parametrize("error", [SubjectError("failed", "no"), SubjectError("oom", "no"), BadModel("no")])
 def test_a_subject_that_raises_when_it_is_set_up_again_fails_alone(error: Exception) -> None:
     machine = FakeMachine(troubles={("prepare", "run", 1): raising(error)})
-    failed, mate, other = run(machine, [spec_of("ort", "run", "run-c"), solo("skl")], blocks=8, calls=2).subjects
+    failed, mate, other = run(
+        machine, [spec_of("ort", "run", "run-c"), solo("skl")], blocks=8, calls_per_block=2
+    ).subjects
     assert (failed.status, failed.reason, len(failed.blocks)) == (getattr(error, "status", "failed"), "no", 4)
     for subject in (mate, other):
         assert (subject.status, [block.set_up for block in subject.blocks]) == ("ok", [0] * 4 + [1] * 4)
@@ -549,7 +551,7 @@ def test_a_subject_that_raises_when_it_is_set_up_again_fails_alone(error: Except
 @pytest.mark.parametrize("culprit", ["run", "run-c", "ort-values"])
 def test_a_worker_lost_when_it_is_set_up_again_takes_only_the_culprit_with_it(culprit: str) -> None:
     machine = FakeMachine(troubles={("prepare", culprit, 1): lost()})
-    end = run(machine, [spec_of("ort", "run", "run-c", "ort-values"), solo("skl")], blocks=8, calls=2)
+    end = run(machine, [spec_of("ort", "run", "run-c", "ort-values"), solo("skl")], blocks=8, calls_per_block=2)
     *spec, skl = end.subjects
     for subject in spec:
         places = [(block.launch, block.set_up) for block in subject.blocks]
@@ -566,7 +568,7 @@ def test_a_worker_that_does_not_load_again_fails_its_subjects_which_keep_what_wa
     error: Exception,
 ) -> None:
     machine = FakeMachine(troubles={("load", "ort", 1): raising(error)})
-    end = run(machine, [spec_of("ort", "run", "run-c"), solo("skl")], blocks=8, calls=2)
+    end = run(machine, [spec_of("ort", "run", "run-c"), solo("skl")], blocks=8, calls_per_block=2)
     status = getattr(error, "status", "failed")
     assert [(s.status, len(s.blocks)) for s in end.subjects] == [(status, 4), (status, 4), ("ok", 8)]
     assert end.subjects[0].reason == end.subjects[1].reason == "no"
@@ -575,13 +577,13 @@ def test_a_worker_that_does_not_load_again_fails_its_subjects_which_keep_what_wa
 
 def test_a_worker_lost_when_set_up_again_that_does_not_come_back_fails_all_its_subjects() -> None:
     machine = FakeMachine(troubles={("prepare", "run", 1): lost(), ("load", "ort", 2): lost("oom")})
-    end = run(machine, [spec_of("ort", "run", "run-c"), solo("skl")], blocks=8, calls=2)
+    end = run(machine, [spec_of("ort", "run", "run-c"), solo("skl")], blocks=8, calls_per_block=2)
     assert [(s.status, len(s.blocks)) for s in end.subjects] == [("crashed", 4), ("oom", 4), ("ok", 8)]
 
 
 def test_several_culprits_of_one_set_up_fall_one_after_the_other() -> None:
     machine = FakeMachine(troubles={("prepare", "run", 1): lost(), ("prepare", "ort-values", 1): lost("oom")})
-    end = run(machine, [spec_of("ort", "run", "run-c", "ort-values")], blocks=8, calls=2)
+    end = run(machine, [spec_of("ort", "run", "run-c", "ort-values")], blocks=8, calls_per_block=2)
     assert [(s.status, len(s.blocks)) for s in end.subjects] == [("crashed", 4), ("ok", 8), ("oom", 4)]
 
 
@@ -589,7 +591,7 @@ def test_several_culprits_of_one_set_up_fall_one_after_the_other() -> None:
 def test_what_was_measured_before_an_interrupt_is_returned(step: str, blocks: int) -> None:
     before = 3 if step == "time_block" else 0
     machine = FakeMachine(call_ns={"b": SHORT}, troubles={(step, "b", before): raising(KeyboardInterrupt())})
-    end = run(machine, [solo("a"), solo("b")], blocks=6, calls=2)
+    end = run(machine, [solo("a"), solo("b")], blocks=6, calls_per_block=2)
     assert end.interrupted
     assert len(end.subjects[1].blocks) == blocks
     assert blocks <= len(end.subjects[0].blocks) <= blocks + 1
@@ -600,7 +602,7 @@ def test_what_was_measured_before_an_interrupt_is_returned(step: str, blocks: in
 def test_no_worker_is_left_after_an_unexpected_error(step: str) -> None:
     machine = FakeMachine(call_ns={"b": SHORT}, troubles={(step, "b", 0): raising(ZeroDivisionError("surprise"))})
     with pytest.raises(ZeroDivisionError, match="surprise"):
-        run(machine, [solo("a"), solo("b")], blocks=6, calls=2)
+        run(machine, [solo("a"), solo("b")], blocks=6, calls_per_block=2)
     assert len(machine.workers) == 2
 
 
@@ -653,7 +655,7 @@ def test_only_the_baseline_of_its_worker_joins_later_batches() -> None:
 def test_rounds_keep_counting_over_batches() -> None:
     machine = FakeMachine()
     specs = [solo(name, memory_bytes=10) for name in "abc"]
-    end = run(machine, specs, memory_bytes=20, blocks=3, calls=2)
+    end = run(machine, specs, memory_bytes=20, blocks=3, calls_per_block=2)
     a, b, c = end.subjects
     assert end.batches == 2
     assert rounds_of(a) == [0, 1, 2, 3, 4, 5]
@@ -672,5 +674,5 @@ def test_workers_of_one_batch_are_gone_before_the_next_starts() -> None:
 
     specs = [solo(name, memory_bytes=10) for name in "abcd"]
     tools = Tools(launch=launch, settled=never, clock=machine.clock, memory_bytes=20)
-    race(specs, RaceOptions(blocks=2, calls=2), tools)
+    race(specs, RaceOptions(blocks=2, calls_per_block=2), tools)
     assert max(open_at_launch) == 1

@@ -37,7 +37,9 @@ def test_without_plug_ins_there_are_those_of_onnxperf() -> None:
 
 @pytest.mark.usefixtures("installed")
 def test_a_runtime_of_another_package_races_in_a_worker_of_its_own(linear_path: Path) -> None:
-    result = onnxperf.bench(linear_path, runtime="ort,toy", call="all", blocks=2, calls=1, threads=1, dims={"batch": 2})
+    result = onnxperf.bench(
+        linear_path, runtime="ort,toy", call="all", blocks=2, calls_per_block=1, threads=1, dims={"batch": 2}
+    )
     toys = [subject for subject in result.subjects if subject.runtime == "toy"]
     assert [(subject.name, subject.status) for subject in toys] == [("toy run", "ok"), ("backwards", "ok")]
     assert toys[0].conditions["toy"] == "1.0"

@@ -143,7 +143,7 @@ def test_the_history_of_a_model_is_a_click_away(browser: Any, server: Serving, r
         assert figures
         assert not any(page.evaluate(BLANK, figure) for figure in figures)
         page.click("nav.site >> text=by commit")
-        page.wait_for_url("**/history?model=resnet.onnx&by=commit")
+        page.wait_for_url("**/history?model=resnet.onnx&group_by=commit")
         ready(page)
         page.click("nav.site >> text=History")
         page.wait_for_url("**/history")

@@ -127,7 +127,7 @@ def test_one_run_leads_to_a_form_for_the_other(client: Client, kept: Kept) -> No
         ("/?page=x", 400, "page: "),
         (f"/?q={'x' * 301}", 400, "q: "),
         ("/history?model=zzz.onnx", 404, "There is no race of zzz.onnx."),
-        ("/history?model=resnet.onnx&by=moon", 400, "choose from: version"),
+        ("/history?model=resnet.onnx&group_by=moon", 400, "choose from: version"),
         ("/docs", 404, "There is no such page."),
         ("/redoc", 404, "There is no such page."),
     ],
@@ -215,13 +215,13 @@ def test_the_models_of_the_store_have_a_history(client: Client) -> None:
     models = {each["model"]: each["subjects"] for each in client().get("/api/models").json()}
     assert models == {"resnet.onnx": 6, f"{HOSTILE}.onnx": 3}
     assert "/history?model=resnet.onnx" in client().get("/history").text
-    page = client().get("/history?model=resnet.onnx&by=commit")
+    page = client().get("/history?model=resnet.onnx&group_by=commit")
     assert page.status_code == 200
-    assert "/history?model=resnet.onnx&amp;by=version" in page.text
+    assert "/history?model=resnet.onnx&amp;group_by=version" in page.text
     assert "at most the newest 100 runs of each series" in page.text
-    assert "/history?model=resnet.onnx&amp;by=commit&amp;limit=0" in page.text
-    assert client().get("/history?model=resnet.onnx&limit=0").status_code == 200
-    newest = client().get("/api/history?model=resnet.onnx&limit=1").json()
+    assert "/history?model=resnet.onnx&amp;group_by=commit&amp;top=0" in page.text
+    assert client().get("/history?model=resnet.onnx&top=0").status_code == 200
+    newest = client().get("/api/history?model=resnet.onnx&top=1").json()
     assert {len(each["points"]) for each in newest["series"]} == {1}
     record = client().get("/api/history?model=resnet.onnx").json()
     assert record["model"] == "resnet.onnx"

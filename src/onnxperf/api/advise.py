@@ -7,7 +7,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from time import monotonic
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -16,87 +17,82 @@ from onnxperf.analyze.answers.profile import profile_answer
 from onnxperf.analyze.hazards.base import Facts
 from onnxperf.analyze.hazards.table import hazards_in
 from onnxperf.analyze.judges.advice import Attempt, best_rewrite, judged_trials, ranked, to_repeat, with_repeat
+from onnxperf.api._advice.budget import AdviceBudget
 from onnxperf.api._advice.facts import facts_of
 from onnxperf.api._advice.trials import RemedyTrials, TrialRaces
 from onnxperf.api._shared.opening import Source
-from onnxperf.api._shared.progress import automatic, part_of, shows_progress
+from onnxperf.api._shared.progress import automatic, part_of
+from onnxperf.api._shared.public import public
 from onnxperf.api._shared.racing import visible_options
 from onnxperf.api._shared.recordings import notes_on_load
-from onnxperf.api._shared.requests import (
-    FeedKeywords,
-    InputKeywords,
-    LimitKeywords,
-    LoadKeywords,
-    RaceKeywords,
-    Settings,
-    ToleranceKeywords,
-    parse,
-)
-from onnxperf.api._shared.setups import only_setup
+from onnxperf.api._shared.requests import Settings
+from onnxperf.api._shared.setups import Setup, interpreter_of
 from onnxperf.api._shared.subjects import Entry, open_entries
+from onnxperf.api._tuning.candidates import session_keywords, start_of_search
 from onnxperf.errors import FileNotWritten
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.race import Progress
+from onnxperf.options.functions import ADVISE
+from onnxperf.options.next_command import given as changed_options
+from onnxperf.options.next_command import next_command
+from onnxperf.options.shared import Inputs
 from onnxperf.records.advice import FASTER, Advice, Hazard, OperatorShare, Tried
 from onnxperf.records.profile import Profile
 from onnxperf.render.kit.files import check_folder
 from onnxperf.results.advise import AdviseResult
-from onnxperf.wording.commands import given, next_command
 
 _FACTS, _RACE, _REPEAT = 0.1, 0.8, 0.9
 """Parts of the progress at which the facts are known, the races are over, and what was doubted is measured again."""
+_OF_INPUTS = tuple(name for name in Inputs.declared if name != "feeds")
+"""Options that another command has, too."""
 
 
-class AdviseKeywords(InputKeywords, RaceKeywords, LimitKeywords, ToleranceKeywords, total=False):
-    """How the session is set up that everything is compared with, how long trials race, and what counts as equal."""
-
-    warmup: float
-
-
-@shows_progress
+@public(ADVISE)
 def advise(
     model: Source,
+    feeds: Mapping[str, Any] | None = None,
     *,
     output: str | Path | None = None,
-    feeds: Mapping[str, Any] | None = None,
+    time: float,
+    settings: Settings,
+    given: Mapping[str, Any],
     progress: Progress = automatic,
-    **keywords: Unpack[AdviseKeywords],
 ) -> AdviseResult:
     """Find what costs time or memory in a model, and try remedies; Ctrl-C returns what was found until then.
 
-    The model is profiled and inspected, then every remedy of every hazard races the session as it is, for `time`
-    seconds (60 unless given): first all of them, then those that may help. Verdicts share the error probability of one
-    race. A gain larger than the share of its hazard allows is measured again, for up to a third of `time` more. A
-    remedy whose outputs differ is not recommended. `output` is a file for the model with the rewrite that
-    gained most, if one did.
+    The model is profiled and inspected, then every remedy of every hazard races the session as it is: first all of
+    them, then those that may help. Verdicts share the error probability of one race. A gain larger than the share of
+    its hazard allows is measured again. `time` is for all of it, opening sessions included. A remedy whose outputs
+    differ is not recommended. `output` is a file for the model with the rewrite that gained most, if one did.
     """
-    settings = parse(keywords, AdviseKeywords)
     if output is not None:
         check_folder(output)
-    session = only_setup("ort", "run", settings).session
+    setup = start_of_search(settings)
+    interpreter_of(setup.session)  # building an environment does not count
+    budget = AdviceBudget(time, monotonic())
     machine = machines.describe_machine()
     settings = dataclasses.replace(settings, race=visible_options(settings.race, machine.cpu))
     entry = open_entries(model, settings.inputs, feeds, settings.limits.timeout)[0]
-    facts, interrupted = facts_of(entry, settings, session, part_of(progress, 0.0, _FACTS))
+    facts, interrupted, budget.opening_s = facts_of(entry, settings, setup, part_of(progress, 0.0, _FACTS))
     hazards = hazards_in(facts)
     record = Advice(
         model=entry.model.label,
         fingerprint=entry.model.fingerprint,
         dims=dict(entry.feeds.dims),
-        session=session,
+        session=setup.session,
         command="onnxperf.advise",
         notes=tuple(entry.feeds.notes),
         operators=_operators(facts.profile),
         where=profile_answer(facts.profile),
         overhead=facts.profile.overhead,
     )
-    request = _Request(entry, settings, None if output is None else Path(output), progress)
+    request = _Request(entry, settings, setup, budget, None if output is None else Path(output), progress)
     record = _tried(record, request, facts, hazards, interrupted)
     record = replace(ranked(record), machine=machines.after_the_race(machine))
-    notes = (*record.notes, *notes_on(record))
+    notes = (*record.notes, *notes_on(record), *filter(None, [budget.note]))
     record = replace(record, notes=tuple(dict.fromkeys((*notes, *notes_on_load(facts.profile, notes)))))
     if not record.interrupted and not any(each.outcome in FASTER for each in record.tried):
-        record = replace(record, next_command=_next_command(model, feeds, keywords))
+        record = replace(record, next_command=_next_command(model, feeds, given, settings))
     return AdviseResult(replace(record, answer=advise_answer(record)), output is None or bool(record.output))
 
 
@@ -109,12 +105,10 @@ def _operators(profile: Profile) -> tuple[OperatorShare, ...]:
     )
 
 
-def _next_command(model: Source, feeds: Mapping[str, Any] | None, keywords: Mapping[str, Any]) -> str:
+def _next_command(model: Source, feeds: Mapping[str, Any] | None, given: Mapping[str, Any], settings: Settings) -> str:
     """A search of settings; with settings of the user's own, how far from what the machine can do each node is."""
-    inputs, session = (
-        {name: value for name, value in given(keywords).items() if name in kind.__annotations__}
-        for kind in (FeedKeywords, LoadKeywords)
-    )
+    inputs = {name: value for name, value in changed_options(given).items() if name in _OF_INPUTS}
+    session = changed_options(session_keywords(settings.given[0]))
     if session:
         return next_command("profile", model, feeds or {}, {"roofline": True} | inputs | session)
     return next_command("tune", model, feeds or {}, inputs)
@@ -126,6 +120,8 @@ class _Request:
 
     entry: Entry
     settings: Settings
+    setup: Setup
+    budget: AdviceBudget
     output: Path | None
     progress: Progress
 
@@ -136,7 +132,16 @@ def _tried(record: Advice, request: _Request, facts: Facts, hazards: Sequence[Ha
 
     races, needs = TrialRaces(None, None), dict[str, list[int]]()
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
-        trials = RemedyTrials(request.entry, request.settings, facts.session, Path(folder), rewritten)
+        setup = request.setup
+        trials = RemedyTrials(
+            request.entry,
+            request.settings,
+            setup.session,
+            Path(folder),
+            rewritten,
+            request.budget,
+            setup.calls[0],
+        )
         try:
             if not interrupted:
                 trials.add(hazards, part_of(request.progress, _FACTS, _FACTS))
@@ -151,9 +156,11 @@ def _tried(record: Advice, request: _Request, facts: Facts, hazards: Sequence[Ha
         attempts = [*trials.attempts, *_missing(hazards, trials.attempts)]
         tried = judged_trials(attempts, races.final, needs, races.screening)
         tried = with_repeat(attempts, tried, races.repeat)
+        tried = tuple(replace(each, reason=request.budget.of_whole(each.reason)) for each in tried)
         record = _written(record, trials, tried, request.output)
     return replace(
         record,
+        notes=(*record.notes, *trials.notes),
         hazards=tuple(hazards),
         tried=tried,
         races=tuple(each for each in races if each is not None),

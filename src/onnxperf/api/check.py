@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -17,46 +15,52 @@ from onnxperf.analyze.judges.accuracy import Form, compare
 from onnxperf.analyze.judges.agreement import differences, disagreement, same_again, unlike_inputs
 from onnxperf.api._shared.cells import Group, groups
 from onnxperf.api._shared.outputs import drawn_in, outputs_of, steady_outputs, tensors_of
-from onnxperf.api._shared.reading import outline_of
-from onnxperf.api._shared.requests import CheckKeywords, Settings, parse
+from onnxperf.api._shared.public import public
+from onnxperf.api._shared.requests import Settings
 from onnxperf.api._shared.setups import setups_of
 from onnxperf.api._shared.sources import notes_on_calls, source_callables, sources_of
 from onnxperf.api._shared.subjects import Entry, Sources, function_specs, model_specs, open_entries
-from onnxperf.errors import BadInput, BadOption, FileNotWritten
+from onnxperf.errors import BadInput, BadOption
 from onnxperf.frameworks.base import FrameworkModel
 from onnxperf.measure.messages import WorkerSpec
+from onnxperf.measure.model_reader import outline_of
+from onnxperf.options.base import refuse_useless
+from onnxperf.options.functions import CHECK
 from onnxperf.records.check import Check, NodeDifference
 from onnxperf.records.graph import GraphNode
-from onnxperf.records.options import LONG_TIMEOUT_S, OptLevel
-from onnxperf.render.kit.files import explained, write
-from onnxperf.results.check import CheckResult
+from onnxperf.records.options import OptLevel
+from onnxperf.results.check import CheckResult, NodeArrays
 
 _TWO = "a check compares two models, two runtimes, two variants, or one model in one runtime with `against`"
+_OF_SOURCES = ("device", "check_finite")
+"""Options that change only how a source is called."""
 
 
+@public(CHECK)
 def check(
     model: Sources,
-    *,
-    runtime: str | Sequence[str] | None = None,
-    against: Any = None,
     feeds: Mapping[str, Any] | None = None,
-    nodes: bool = False,
-    save: str | Path | None = None,
-    **keywords: Unpack[CheckKeywords],
+    *,
+    runtime: str | Sequence[str] | None,
+    against: Any,
+    nodes: bool,
+    settings: Settings,
+    given: Mapping[str, Any],
 ) -> CheckResult:
     """Run two models, two runtimes, or a model and its source on the same inputs, and compare every output.
 
-    `model` may be a list or dict of two models: where their outputs differ, the first node that differs is found by
-    the names of its outputs. `runtime` is "ort,numpy" for one model, and "ort" otherwise. `against` is a fitted
+    `model` may be a list or dict of two models: if their outputs differ, the first node that differs is found by the
+    names of its outputs. `runtime` is "ort,numpy" for one model, and "ort" otherwise. `against` is a fitted
     scikit-learn estimator, a torch module, a Keras model, a callable of the feeds, or a text as `onnxperf bench
     --against` takes it. With `nodes`, every tensor of both sides is compared in the order of the graph, to find the
-    first node that differs; `save` names a folder for its inputs and outputs, and implies `nodes`.
+    first node that differs; `save("node.npz")` then writes its inputs and outputs.
     """
-    settings = parse(keywords, CheckKeywords, LONG_TIMEOUT_S)
-    sides = _sides(model, runtime, against, feeds, settings)
-    nodes = nodes or save is not None
+    sides = _sides(model, runtime, _one_source(against), feeds, settings)
     if nodes and sides.source:
         raise BadOption("`nodes` compares two models or runtimes; the source of a model has no nodes")
+    if not sides.source:
+        useless = {name: value for name, value in given.items() if name in _OF_SOURCES}
+        refuse_useless(useless, (), "two models or runtimes")
     record = Check(
         model=", ".join(entry.model.label for entry in sides.entries),
         first=sides.names[0],
@@ -71,10 +75,8 @@ def check(
         return CheckResult(record)
     record, shared = _compared(record, sides, settings)
     if (nodes or (len(sides.entries) > 1 and not record.equal)) and not record.undecided:
-        record = _walked(record, sides, shared, settings, save)
-    result = CheckResult(record)
-    result.unwritten = str(save) if save is not None and record.node is not None and not record.node.saved else ""
-    return result
+        return _walked(record, sides, shared, settings)
+    return CheckResult(record)
 
 
 # ---------------------------------------------------------------- what is compared
@@ -121,14 +123,24 @@ def _sides(
         return _Sides(entries, specs)
 
     def made(sources: Mapping[str, Any]) -> tuple[WorkerSpec, dict[str, Callable[..., Any]]]:
-        calls = dict(list(source_callables(sources, entries[0].feeds.arrays).items())[:1])
-        return function_specs(calls, entries[0].feeds, settings.session.threads)[0], calls
+        called = source_callables(sources, entries[0].feeds.arrays, settings.source.device)
+        calls = dict(list(called.items())[:1])
+        return function_specs(calls, entries[0].feeds, settings.session.threads, settings.source)[0], calls
 
     spec, calls = made(group.sources)
     form: Form = "precision" if any(isinstance(each, FrameworkModel) for each in calls.values()) else "table"
     again = (lambda: made(_group(model, against).sources)[0]) if isinstance(against, str) else None
     notes = tuple(notes_on_calls(calls))
     return _Sides(entries, [*specs, spec], form, source=True, make_again=again, notes=notes)
+
+
+def _one_source(against: Any) -> Any:
+    """The source; the command line gives a list of texts, of which there may be one."""
+    if not isinstance(against, list) or not all(isinstance(each, str) for each in against):
+        return against
+    if len(against) > 1:
+        raise BadOption("a check takes one source; check the others one by one", option="against", value=against[1])
+    return against[0] if against else None
 
 
 def _group(model: Sources, against: Any) -> Group:
@@ -183,23 +195,17 @@ def _random(sides: _Sides) -> str:
     return "; ".join(draws_random_numbers(name, operators) for name, operators in found if operators)
 
 
-def _walked(
-    record: Check, sides: _Sides, shared: Collection[str], settings: Settings, save: str | Path | None
-) -> Check:
-    """The check with the first node that differs; where none does, with the optimisation level that is at fault."""
-    notes: list[str] = []
-    node = _first_difference(sides, settings, save, notes)
-    record = replace(record, notes=(*record.notes, *notes))
+def _walked(record: Check, sides: _Sides, shared: Collection[str], settings: Settings) -> CheckResult:
+    """The check with the first node that differs; if none does, with the optimization level that is at fault."""
+    node, arrays = _first_difference(sides, settings)
     if node is not None or record.equal:
-        return replace(record, node=node, walked=True)
+        return CheckResult(replace(record, node=node, walked=True), arrays)
     if not any(output.name in shared for output in record.outputs if not output.equal):
-        return replace(record, notes=(*record.notes, NO_NODE))
-    return replace(record, walked=True, level=_first_level(sides.specs, settings))
+        return CheckResult(replace(record, notes=(*record.notes, NO_NODE)))
+    return CheckResult(replace(record, walked=True, level=_first_level(sides.specs, settings)))
 
 
-def _first_difference(
-    sides: _Sides, settings: Settings, save: str | Path | None, notes: list[str]
-) -> NodeDifference | None:
+def _first_difference(sides: _Sides, settings: Settings) -> tuple[NodeDifference | None, NodeArrays]:
     """Walk the graph in order; what only one side computes (the other folded it away) is skipped."""
     first, second = (tensors_of(spec, settings.limits) for spec in sides.specs)
     tolerances = settings.tolerances
@@ -207,19 +213,27 @@ def _first_difference(
         for name in (name for name in node.outputs if name in first and name in second):
             difference = compare(name, first[name], second[name], tolerances.rtol, tolerances.atol)
             if not difference.equal:
-                return NodeDifference(
+                found = NodeDifference(
                     index=index,
                     name=node.name,
                     operator=f"{node.domain}.{node.op_type}" if node.domain else node.op_type,
                     inputs=node.inputs,
                     difference=difference,
-                    saved=_saved(save, index, node, (first, second), notes),
                 )
-    return None
+                return found, _arrays_of(node, first, second)
+    return None, {}
+
+
+def _arrays_of(node: GraphNode, first: Mapping[str, Any], second: Mapping[str, Any]) -> NodeArrays:
+    """Inputs of a node, and its outputs on both sides, under names that any file can hold."""
+    found = {f"input_{place}": first.get(name) for place, name in enumerate(node.inputs)}
+    for place, name in enumerate(node.outputs):
+        found |= {f"first_output_{place}": first.get(name), f"second_output_{place}": second.get(name)}
+    return {name: value for name, value in found.items() if isinstance(value, np.ndarray)}
 
 
 def _first_level(specs: Sequence[WorkerSpec], settings: Settings) -> OptLevel | None:
-    """The first optimisation level of onnxruntime at which the outputs differ."""
+    """The first optimization level of onnxruntime at which the outputs differ."""
     limits = settings.limits
     others = {id(spec): outputs_of(spec, limits) for spec in specs if spec.runtime != "ort"}
     for level in LEVELS if len(others) < len(specs) else ():
@@ -231,32 +245,3 @@ def _first_level(specs: Sequence[WorkerSpec], settings: Settings) -> OptLevel | 
 
 def _at_level(spec: WorkerSpec, level: OptLevel) -> WorkerSpec:
     return replace(spec, session=replace(spec.session, opt_level=level))
-
-
-def _saved(
-    save: str | Path | None, index: int, node: GraphNode, sides: tuple[dict[str, Any], dict[str, Any]], notes: list[str]
-) -> str | None:
-    """The file with the arrays of a node, if one was requested; a note says why it could not be written."""
-    try:
-        return None if save is None else _save(Path(save), index, node, sides)
-    except FileNotWritten as error:  # what was compared is not lost
-        notes.append(str(error))
-        return None
-
-
-def _save(folder: Path, index: int, node: GraphNode, sides: tuple[dict[str, Any], dict[str, Any]]) -> str:
-    """Inputs, and outputs of both sides, as arrays without pickles; names of the model stay inside the file."""
-    arrays: dict[str, Any] = {}
-    for number, name in enumerate(node.inputs):
-        arrays[f"input_{number}"] = sides[0].get(name)
-    for number, name in enumerate(node.outputs):
-        arrays[f"first_output_{number}"], arrays[f"second_output_{number}"] = (side.get(name) for side in sides)
-    kept = {key: np.asarray(value) for key, value in arrays.items() if isinstance(value, np.ndarray)}
-    plain = {key: value.astype(str) if value.dtype.kind == "O" else value for key, value in kept.items()}
-    file = folder / f"node_{index}.npz"
-    data = io.BytesIO()
-    np.savez(data, allow_pickle=False, **plain)
-    with explained(file):
-        folder.mkdir(parents=True, exist_ok=True)
-    write(file, data.getvalue())
-    return str(file)

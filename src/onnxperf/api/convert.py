@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import onnx
 
-from onnxperf.api._shared.examine import Axes, Job, examine
-from onnxperf.api._shared.requests import ConvertKeywords, Settings, parse, require
-from onnxperf.api._shared.samples import caller_of, cast_to_model, matched, resized
+from onnxperf.api._shared.examine import Axes, ConversionCheck, examine
+from onnxperf.api._shared.origins import origin_of, remember
+from onnxperf.api._shared.public import public
+from onnxperf.api._shared.requests import Settings
+from onnxperf.api._shared.samples import caller_of, cast_to_model, load_model, matched, resized
 from onnxperf.errors import BadOption
 from onnxperf.frameworks.base import AnyFramework, ExportRequest
 from onnxperf.frameworks.export import export, framework_to_convert, versions_of
@@ -23,60 +26,55 @@ from onnxperf.model.generate import Array
 from onnxperf.model.graph import all_nodes, opset_of
 from onnxperf.model.inputs import make_feeds
 from onnxperf.model.load import open_model
+from onnxperf.options.functions import CONVERT
 from onnxperf.records.convert import Conversion
-from onnxperf.records.options import LONG_TIMEOUT_S, InputOptions
+from onnxperf.records.options import InputOptions
 from onnxperf.results.convert import ConvertResult
 
 BATCH = "batch"
 
 
+@public(CONVERT)
 def convert(
-    model: Any,
-    sample: Any = None,
-    *,
-    opset: int | None = None,
-    input_names: Sequence[str] | None = None,
-    output_names: Sequence[str] | None = None,
-    dynamic: Mapping[str, str] | None = None,
-    check: bool = True,
-    **keywords: Any,
+    model: Any, sample: Any = None, *, check: bool, settings: Settings, given: Mapping[str, Any]
 ) -> ConvertResult:
     """Convert a model, name its dimensions, and compare it with its source on the sample and on a second size.
 
-    `model` is a fitted sklearn estimator, a torch module or exported program, a Keras model, a .pt2 or .keras file, or
-    the folder of a saved_model; `sample` an array, several in a tuple, or a dictionary of them. `dynamic` names free
-    dimensions: {"ids.0": "batch", "ids.1": "seq"}; without it the first axis is "batch", and {} fixes all sizes.
-    `rtol`, `atol`, `timeout`, `seed`, `dims`, `shapes` and `ranges` are ours; other keywords go to the converter of the
-    framework, such as `options` and `black_op` of skl2onnx.
+    `model` is a fitted sklearn estimator, a torch module or exported program, a Keras model, a .pt2 or .keras file, the
+    folder of a saved_model, or FILE.py:function, which returns a model or a model and its sample. `sample` is an
+    array, several in a tuple, or a dictionary of them; `feeds` are arrays, or files of them, by the names of inputs.
+    `dynamic` names free dimensions: {"ids.0": "batch", "ids.1": "seq"}; without it the first axis is "batch", and {}
+    fixes all sizes. `converter_options` go to the converter of the framework: for an estimator, options of skl2onnx
+    such as zipmap, or its arguments such as initial_types; `black_op` lists operators that it must not use.
     """
-    require(opset is None or opset >= 1, "opset", opset, "at least 1")
-    request = _Request.of(keywords, opset)
-    framework, label = framework_to_convert(model), _label(model)
-    model = framework.opened(model)
-    inputs = request.settings.inputs
+    loaded = load_model(model, sample, given.get("feeds"))
+    framework, label = framework_to_convert(loaded.model), _label(loaded.model)
+    model, sample = framework.opened(loaded.model), loaded.sample
+    inputs = settings.inputs
     arrays = named_sample(framework, model, sample, inputs) if framework.defines_inputs(model) else None
-    wanted = _Dynamic(dynamic, tuple(input_names or ()))
-    draft = _drafted(framework, model, arrays, wanted, request)
-    draft.rename(input_names, output_names)
+    wanted = _Dynamic(given.get("dynamic"), tuple(given.get("input_names") or ()))
+    draft = _drafted(framework, model, arrays, wanted, _Request.of(framework, settings, given))
+    draft.rename(given.get("input_names"), given.get("output_names"))
     if arrays is None and sample is not None:
         arrays = named_sample(framework, model, sample, inputs, draft.inputs)
-    given = None if arrays is None else {draft.links.get(name, name): array for name, array in arrays.items()}
-    axes = wanted.names(draft.proto, given, draft.links)
-    given, casts = cast_to_model(draft.proto, given or {})
-    feeds, made = _settled(draft.proto, axes, given or None, inputs, wanted.is_static)
-    job = Job(
+    named = None if arrays is None else {draft.links.get(name, name): array for name, array in arrays.items()}
+    axes = wanted.names(draft.proto, named, draft.links)
+    named, casts = cast_to_model(draft.proto, named or {})
+    fed, made = _settled(draft.proto, axes, named or None, inputs, wanted.is_static)
+    job = ConversionCheck(
         proto=draft.proto,
         label=label,
-        feeds=feeds,
+        feeds=fed,
         axes={} if wanted.is_static else axes,
-        tolerances=request.settings.tolerances,
+        tolerances=settings.tolerances,
+        limits=settings.limits,
         call=caller_of(framework, model, draft.links, draft.keys) if check else None,
         takes_table=framework.takes_table,
-        may_fix=dynamic is None and framework.fixes_sizes,
-        tables=framework.tables(model, feeds),
+        may_fix=wanted.asked is None and framework.fixes_sizes,
+        tables=framework.tables(model, fed),
     )
     findings = examine(job)
-    arrays = {source: feeds[name] for source, name in draft.links.items()} or feeds
+    arrays = {source: fed[name] for source, name in draft.links.items()} or fed
     on_calls = framework.note_on_calls(model, arrays) if check else ""
     versions = versions_of(framework)
     interface.stamp(draft.proto, _origin(framework.name, model, versions))
@@ -91,7 +89,20 @@ def convert(
         notes=(*draft.notes, *made, *filter(None, [on_calls]), *findings.notes),
         **_described(draft.proto, label),
     )
-    return ConvertResult(record, draft.proto)
+    origin = origin_of(framework.name, loaded.source)
+    return ConvertResult(record, draft.proto, None if origin is None else partial(remember, origin=origin))
+
+
+def _options_of(framework: AnyFramework, given: Mapping[Any, Any], black_op: Collection[str] | None) -> dict[str, Any]:
+    """Arguments of the converter: what is not one of skl2onnx is an option of estimators, of which it takes a dict."""
+    if framework.converter != "skl2onnx":
+        if black_op is not None:
+            raise BadOption("`black_op` is an option of skl2onnx, and this is not a scikit-learn estimator")
+        return dict(given)
+    arguments = {name: value for name, value in given.items() if name in framework.options}
+    options = {name: value for name, value in given.items() if name not in arguments}
+    forbidden = {} if black_op is None else {"black_op": set(black_op)}
+    return {**arguments, **({"options": options} if options else {}), **forbidden}
 
 
 @dataclass(eq=False)
@@ -153,19 +164,18 @@ def _drafted(
 
 @dataclass(frozen=True)
 class _Request:
-    """The keywords, sorted."""
+    """What the converter is asked for."""
 
     settings: Settings
     opset: int | None
     options: dict[str, Any]
-    """Of the converter."""
+    """Of the converter, by its own names."""
 
     @classmethod
-    def of(cls, keywords: Mapping[str, Any], opset: int | None) -> _Request:
-        known = get_type_hints(ConvertKeywords)
-        ours = {name: value for name, value in keywords.items() if name in known}
-        settings = parse(ours, ConvertKeywords, LONG_TIMEOUT_S)
-        return cls(settings, opset, {name: value for name, value in keywords.items() if name not in known})
+    def of(cls, framework: AnyFramework, settings: Settings, given: Mapping[str, Any]) -> _Request:
+        """What the options say."""
+        options = _options_of(framework, given.get("converter_options") or {}, given.get("black_op"))
+        return cls(settings, given.get("opset"), options)
 
 
 @dataclass(frozen=True)

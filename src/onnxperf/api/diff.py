@@ -1,13 +1,14 @@
-"""`onnxperf.diff`: two models, traces or optimisation levels side by side, node by node."""
+"""`onnxperf.diff`: two models, traces or variants side by side, node by node."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Any, cast
 
 from msgspec.structs import replace
 
@@ -16,24 +17,27 @@ from onnxperf.analyze.graphs.attribution import attribute
 from onnxperf.analyze.judges.node_times import compared_rows
 from onnxperf.api._shared import recordings
 from onnxperf.api._shared.opening import Source
-from onnxperf.api._shared.progress import automatic, shows_progress
+from onnxperf.api._shared.progress import automatic
+from onnxperf.api._shared.public import public
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
-from onnxperf.api._shared.reading import outline_of
-from onnxperf.api._shared.recordings import Events, is_events, is_trace, notes_on_load
-from onnxperf.api._shared.requests import DiffKeywords, Settings, names_in, parse, require
-from onnxperf.api._shared.setups import only_setup
+from onnxperf.api._shared.recordings import Events, is_events, is_trace, notes_on_load, only_ort_setup, spec_of
+from onnxperf.api._shared.requests import Settings
 from onnxperf.api._shared.side_by_side import Side as ProfiledSide
 from onnxperf.api._shared.side_by_side import profiles_in_turns
-from onnxperf.api._shared.subjects import Entry, open_entries, ort_spec
+from onnxperf.api._shared.subjects import Entry, open_entries
 from onnxperf.api._shared.variants import Variant
+from onnxperf.api.diff_view import drawing_of, drawing_of_executed, label_of
 from onnxperf.errors import BadOption
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
+from onnxperf.measure.model_reader import outline_of
 from onnxperf.measure.profiling import Progress
 from onnxperf.model.opened import Model
+from onnxperf.options.base import refuse_useless
+from onnxperf.options.functions import DIFF
+from onnxperf.options.shared import Effect, Time, Warmup
 from onnxperf.records.base import Machine
 from onnxperf.records.diff import Diff
-from onnxperf.records.options import LONG_TIMEOUT_S, OptLevel
 from onnxperf.records.profile import Profile, SourceGroup
 from onnxperf.records.race import Case
 from onnxperf.results.diff import DiffResult
@@ -41,29 +45,29 @@ from onnxperf.results.profile import ProfileResult
 
 Side = Source | Events | ProfileResult
 
+_WITHOUT_RACE = frozenset(DIFF.options) - {name for group in (Time, Effect, Warmup) for name in group.declared}
+"""Options that have an effect if nothing is raced."""
 
-@shows_progress
+
+@public(DIFF)
 def diff(
     before: Side,
     after: Side | None = None,
     *,
-    opt_level: str | Sequence[str] = "all",
-    feeds: Mapping[str, Any] | None = None,
-    repeat: int | None = None,
-    race: bool = True,
+    feeds: Mapping[str, Any] | None,
+    calls: int | None,
+    race: bool,
+    settings: Settings,
+    given: Mapping[str, Any],
     progress: Progress = automatic,
-    **keywords: Unpack[DiffKeywords],
 ) -> DiffResult:
-    """Compare two models, traces or profiles node by node; or one model at two optimisation levels.
+    """Compare two models, traces or profiles node by node; or one model under two values of a setting.
 
     If both sides can be run, they are profiled in turn in five processes each, and an unprofiled race gives the verdict
-    (not with `race=False`). `repeat` is the number of profiled inferences of each side in all processes. Fewer than 11
-    run in one process, which proves nothing about single nodes. `opt_level` is one level for both sides or one for
-    each.
+    (not with `race=False`). `calls` is the number of profiled inferences of each side in all processes. Fewer than 11
+    run in one process, which proves nothing about single nodes. A setting, such as `opt_level`, has one value for both
+    sides or one for each; so have `variants`. `save("NAME.graph.svg")` of the result draws both graphs.
     """
-    levels = cast("list[OptLevel]", names_in(opt_level))
-    settings = parse({**keywords, "opt_level": levels}, DiffKeywords, LONG_TIMEOUT_S, ["opt_level"])
-    require(repeat is None or repeat >= 1, "repeat", repeat, "at least 1")
     variants = settings.variants
     if after is None:
         if len(variants) != 2:
@@ -74,13 +78,24 @@ def diff(
     if len(variants) > 2:
         raise BadOption("a diff has two sides: give one value of each setting, or two values of one setting")
     sides = [settings.under(each) for each in (variants[0], variants[-1])]
-    request = _Request(settings, feeds, repeat, progress)
+    request = _Request(settings, feeds, calls, progress)
+    _refuse_useless(before, after, race, {**given, "feeds": feeds is not None})
     if _runs(before) and _runs(after):
         result = _diff_of_models([cast("Source", before), cast("Source", after)], sides, race, request)
         return result if race else _noted(result, "the race was left out, so there is no verdict")
     results = [_profile(side, each, request) for side, each in zip((before, after), sides, strict=True)]
     first, second = _named_apart(results, _folders((before, after)))
     return _noted(_result(first, second, None, ()), _why_no_race(before, after))
+
+
+def _refuse_useless(before: Side, after: Side, race: bool, given: Mapping[str, Any]) -> None:
+    """Refuse options that nothing depends on: a trace and a profile are read as they are."""
+    if not _runs(before) and not _runs(after):
+        refuse_useless(given, ("store", "tags"), "sides that were measured before")
+    elif not _runs(before) or not _runs(after):
+        refuse_useless(given, _WITHOUT_RACE, "a side that was measured before: there is no race")
+    elif not race:
+        refuse_useless(given, _WITHOUT_RACE, "a diff without a race")
 
 
 def diff_of_variants(
@@ -101,7 +116,7 @@ class _Request:
 
     settings: Settings
     feeds: Mapping[str, Any] | None
-    repeat: int | None
+    calls: int | None
     progress: Progress
 
 
@@ -133,7 +148,7 @@ def _profile(side: Side, settings: Settings, request: _Request) -> ProfileResult
     if not _runs(side):
         return recordings.result_of_trace(cast("str | Events", side))
     entry = open_entries(cast("Source", side), settings.inputs, request.feeds, settings.limits.timeout)[0]
-    return recordings.profile_model(entry, settings, request.repeat, request.progress)
+    return recordings.profile_model(entry, settings, request.calls, request.progress)
 
 
 # ---------------------------------------------------------------- names of the sides
@@ -175,17 +190,26 @@ def _diff_of_models(
 ) -> DiffResult:
     """Race both sides without the profiler; then let their profiled iterations alternate."""
     machine = machines.describe_machine()
-    sessions = [only_setup("ort", "run", each).session for each in sides]
+    setups = [only_ort_setup(each) for each in sides]
     entries = _entries(sources, request)
-    labels = _labels(entries, [each.given[0] for each in sides], _folders(sources))
-    models = [ProfiledSide(*parts) for parts in zip(entries, sessions, labels, strict=True)]
+    labels = _labels(entries, sides, _folders(sources))
+    models = [ProfiledSide(*parts) for parts in zip(entries, setups, labels, strict=True)]
     case = _race(models, machine, request) if with_race else None
     stopped = case is not None and case.interrupted
     results = [_unprofiled(each, machine) for each in models] if stopped else _profiles(models, machine, request)
     for result, model in zip(results, models, strict=True):
         result.record = replace(result.record, unprofiled_ns=_raced_ns(case, model.label))
     notes = tuple(dict.fromkeys(note for entry in entries for note in entry.feeds.notes))
-    return _result(results[0], results[1], case, notes, _groups(entries[0].model, entries[1].model))
+    drawing = partial(_drawing, [entry.model for entry in entries], sides)
+    return _result(results[0], results[1], case, notes, _groups(entries[0].model, entries[1].model), drawing)
+
+
+def _drawing(models: Sequence[Model], sides: Sequence[Settings]) -> str:
+    """One model as it is executed under each of two variants, or two models as they are."""
+    before, after = models
+    if before is after and sides[0].given != sides[1].given:
+        return drawing_of_executed(before, sides).svg
+    return drawing_of(before, after).svg
 
 
 def _entries(sources: Sequence[Source], request: _Request) -> list[Entry]:
@@ -205,9 +229,9 @@ def _groups(before: Model, after: Model) -> tuple[SourceGroup, ...]:
     return groups if 2 * known >= sum(len(group.executed) for group in groups) else ()
 
 
-def _labels(entries: Sequence[Entry], variants: Sequence[Variant], folders: _Pair) -> list[str]:
+def _labels(entries: Sequence[Entry], sides: Sequence[Settings], folders: _Pair) -> list[str]:
     """What sets the sides apart: the models, their folders, their settings."""
-    settings = [each.label.removeprefix("opt_level=") for each in variants]
+    settings = [label_of(each) for each in sides]
     same_settings = settings[0] == settings[1]
     if entries[0] is entries[1]:
         return ["first", "second"] if same_settings else settings
@@ -220,7 +244,7 @@ def _labels(entries: Sequence[Entry], variants: Sequence[Variant], folders: _Pai
 def _race(models: Sequence[ProfiledSide], machine: Machine, request: _Request) -> Case:
     specs: list[WorkerSpec] = []
     for each in models:
-        spec = ort_spec(each.entry, each.session)
+        spec = spec_of(each.entry, each.setup)
         specs.append(replace(spec, subjects=(replace(spec.subjects[0], name=each.label),)))
     options = visible_options(request.settings.race, machine.cpu)
     end = run_race(specs, options, start_of(request.settings.limits), request.progress)
@@ -233,13 +257,13 @@ def _raced_ns(case: Case | None, label: str) -> float | None:
 
 
 def _profiles(models: Sequence[ProfiledSide], machine: Machine, request: _Request) -> list[ProfileResult]:
-    return profiles_in_turns(models, machine, request.repeat, request.settings.limits, request.progress)
+    return profiles_in_turns(models, machine, request.calls, request.settings.limits, request.progress)
 
 
 def _unprofiled(model: ProfiledSide, machine: Machine) -> ProfileResult:
     """A side whose race the user stopped: nothing more is run."""
     record = Profile(
-        model=model.label, machine=machine, session=model.session, events=0, iterations=0, interrupted=True
+        model=model.label, machine=machine, session=model.setup.session, events=0, iterations=0, interrupted=True
     )
     return ProfileResult(record)
 
@@ -250,6 +274,7 @@ def _result(
     race: Case | None,
     notes: tuple[str, ...],
     groups: tuple[SourceGroup, ...] = (),
+    drawing: Callable[[], str] | None = None,
 ) -> DiffResult:
     raced = race.notes if race is not None else ()
     record = Diff(
@@ -261,4 +286,4 @@ def _result(
         command="onnxperf.diff",
         notes=(*notes, *raced, *notes_on_load(before.record, raced)),
     )
-    return DiffResult(replace(record, answer=diff_answer(record)), before, after)
+    return DiffResult(replace(record, answer=diff_answer(record)), before, after, drawing)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
@@ -13,12 +13,13 @@ from onnxperf.analyze.answers.doctor import doctor_answer, quick_answer, race_te
 from onnxperf.analyze.answers.headroom import peak_rows
 from onnxperf.analyze.judges.noise import TINY_EFFECT, noise_band
 from onnxperf.api._shared.peaks import measured_peaks
-from onnxperf.api._shared.progress import automatic, shows_progress
+from onnxperf.api._shared.progress import automatic
+from onnxperf.api._shared.public import public
 from onnxperf.api._shared.racing import start_of
-from onnxperf.api._shared.requests import BenchKeywords, Settings, parse
+from onnxperf.api._shared.requests import Settings, parse
 from onnxperf.api._shared.setups import only_setup
 from onnxperf.api._shared.subjects import Entry, function_specs, model_specs, open_entries
-from onnxperf.errors import BadOption, BrokenLibrary, MissingExtra, OnnxperfError
+from onnxperf.errors import BrokenLibrary, MissingExtra, OnnxperfError
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.machine import load, noise
 from onnxperf.measure.machine.inventory import take_inventory
@@ -26,6 +27,8 @@ from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.plan import DEFAULT_TIME_S
 from onnxperf.measure.race import Progress, RaceEnd, Tools, race
 from onnxperf.model.inputs import Feeds
+from onnxperf.options.base import refuse_useless
+from onnxperf.options.functions import BENCH, DOCTOR
 from onnxperf.records.doctor import MachineReport
 from onnxperf.records.headroom import Peaks
 from onnxperf.records.options import InputOptions, RaceOptions, WorkerLimits
@@ -36,25 +39,21 @@ _ROWS, _COLUMNS = 64, 128
 """A product of this size takes about 30 us on one core: long against a call's overhead, short against a time slice."""
 
 
-@shows_progress
+@public(DOCTOR)
 def doctor(
-    time: float = DEFAULT_TIME_S,
-    threads: int | None = None,
-    *,
-    quick: bool = False,
-    progress: Progress = automatic,
+    *, quick: bool, time: float, threads: int, given: Mapping[str, Any], progress: Progress = automatic
 ) -> DoctorResult:
     """Describe this machine, race a small model against itself for `time` seconds, and measure its peaks.
 
     What that race could still mistake for a difference is the noise band; later benches claim nothing below it,
-    unless `why_not_kept` objects. One thread unless given: that measures the machine, not a thread pool. The peaks, of
-    one thread and of all cores, are kept for `profile` with `roofline`. With `quick`, the machine is only described, in
-    less than two seconds: no race, no peaks, and the noise that was measured last.
+    unless `why_not_kept` objects. A single thread measures the machine, not a thread pool. The peaks, of one thread
+    and of all cores, are kept for `profile` with `roofline`. With `quick`, the machine is only described, in less than
+    two seconds: no race, no peaks, and the noise that was measured last.
     """
     if quick:
-        return _described(time, threads)
-    asked = {"time": time, "min_effect": TINY_EFFECT, "threads": 1 if threads is None else threads}
-    settings = parse(asked, BenchKeywords)
+        refuse_useless(given, ("quick",), "`quick`, which races nothing")
+        return _described()
+    settings = parse({"time": time, "min_effect": TINY_EFFECT, "threads": threads}, BENCH)
     machine = machines.describe_machine()
     progress(0.0, "looking at the machine")
     rows = dict(take_inventory(machine))
@@ -84,10 +83,8 @@ def doctor(
     return DoctorResult(report)
 
 
-def _described(time: float, threads: int | None) -> DoctorResult:
+def _described() -> DoctorResult:
     """The machine without a race; what an earlier one found out about its noise is shown, not kept again."""
-    if time != DEFAULT_TIME_S or threads is not None:
-        raise BadOption("`quick` races nothing, so that `time` and `threads` have no effect; leave them out")
     machine = machines.describe_machine()
     known = noise.recall(machine.cpu)
     answer = quick_answer(machine, *(() if known is None else (known.band, known.date)))

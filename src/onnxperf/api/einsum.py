@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,10 +17,12 @@ from onnxperf.analyze.judges.einsum import numpy_wins
 from onnxperf.api._shared.einsum_plans import plan_for, request_for, written_model
 from onnxperf.api._shared.einsum_race import EinsumRequest
 from onnxperf.api._shared.progress import automatic, shown
+from onnxperf.api._shared.public import signature_of
 from onnxperf.contraction import store
 from onnxperf.contraction.equation import parse
 from onnxperf.errors import BadOption
 from onnxperf.measure.race import Progress
+from onnxperf.options.functions import EINSUM
 from onnxperf.records.options import SessionOptions
 from onnxperf.runtimes.base import Array
 from onnxperf.runtimes.find import find_runtime
@@ -41,11 +44,10 @@ Compute = Callable[..., Any]
 def einsum(
     equation: str,
     *arrays: Any,
-    runtime: str = "ort",
     optimize: bool | str = True,
     decompose: bool = True,
-    threads: int | None = None,
     progress: Progress = automatic,
+    **options: Any,
 ) -> Any:
     """What numpy.einsum returns, computed by an ONNX graph, or by numpy where that is faster.
 
@@ -55,19 +57,11 @@ def einsum(
     written. Later calls with the same equation, shapes, types and options only compute; a plan whose file was deleted
     or replaced is noticed within a second.
     """
-    key: list[object] = [equation, runtime, optimize, decompose, threads]
+    key: list[object] = [equation, optimize, decompose, *options.items()]
     for array in arrays:
         if type(array) is not ndarray:
             operands = map(np.asarray, arrays)
-            return einsum(
-                equation,
-                *operands,
-                runtime=runtime,
-                optimize=optimize,
-                decompose=decompose,
-                threads=threads,
-                progress=progress,
-            )
+            return einsum(equation, *operands, optimize=optimize, decompose=decompose, progress=progress, **options)
         key.append(array.shape)
         key.append(array.dtype)
     try:
@@ -76,14 +70,26 @@ def einsum(
         ready = _Ready()
     compute = ready.compute
     if compute is None or (monotonic() >= ready.due and not ready.is_current()):
+        chosen = EINSUM.complete(EINSUM.values(options))
+        runtime = chosen["runtime"]
         _check(equation, arrays, runtime, optimize, decompose)
         parsed = parse(equation, [array.shape for array in arrays])
         dtype = np.result_type(*arrays)
-        request = request_for(parsed, dtype.name, runtime, threads, einsum_only=not decompose)
+        request = request_for(parsed, dtype.name, runtime, chosen["threads"], einsum_only=not decompose)
         wanted = optimize if isinstance(optimize, str) else bool(optimize)  # 1 and numpy's True are equal to True, too
         model = _model(request, wanted, progress, ready)
         compute = ready.compute = _compute(request, model, dtype, arrays)
     return compute(*arrays)
+
+
+def _signature(own: inspect.Signature) -> inspect.Signature:
+    """What help() and editors show: the options by name."""
+    named = [each for each in own.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+    return signature_of(own.replace(parameters=named), EINSUM)
+
+
+# Not @public: a call that only computes takes microseconds, and reads no options.
+vars(einsum).update(__signature__=_signature(inspect.signature(einsum)), takes=EINSUM)
 
 
 def _check(equation: object, operands: Sequence[Array], runtime: str, optimize: bool | str, decompose: bool) -> None:

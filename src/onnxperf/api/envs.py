@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from onnxperf.analyze.answers.envs import environments_answer
 from onnxperf.environments import find
 from onnxperf.environments.kept import folder_of_all
@@ -15,8 +13,3 @@ def envs() -> EnvsResult:
     """The environments that were built for other versions of onnxruntime, sorted by name."""
     found = tuple(find.all_environments())
     return EnvsResult(Environments(environments=found, answer=environments_answer(found, str(folder_of_all()))))
-
-
-def remove_envs(names: Iterable[str] | None) -> list[str]:
-    """Remove environments by name, or all for None; returns what was removed."""
-    return [f"{each.name} (Python {each.python_version})" for each in find.remove(names)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack, get_args
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -13,36 +13,23 @@ from onnxperf.analyze.judges.gate import after_controls, control_in, final_outco
 from onnxperf.analyze.judges.gate_record import RecordedRun, RecordedSide, recorded_limits, recorded_notes, sides_of
 from onnxperf.api._gate.records import record_named
 from onnxperf.api._gate.sides import GateSides
-from onnxperf.api._keeping.kept_runs import Where
+from onnxperf.api._keeping.kept_runs import place_in
 from onnxperf.api._shared.cells import Contest, cells_of, run_cells
 from onnxperf.api._shared.opening import Source, open_source
-from onnxperf.api._shared.progress import automatic, part_of, shows_progress
-from onnxperf.api._shared.requests import InputKeywords, LimitKeywords, Settings, ToleranceKeywords, parse, require
+from onnxperf.api._shared.progress import automatic, part_of
+from onnxperf.api._shared.public import public
+from onnxperf.api._shared.requests import Settings
 from onnxperf.api._shared.setups import environment_of, only_setup
 from onnxperf.errors import BadOption
 from onnxperf.measure.race import Progress
+from onnxperf.options.functions import GATE
 from onnxperf.records.gate import BASELINE, CONTROL, NEW, AsWhat, Gate, GateLimit
 from onnxperf.records.race import Bench, Case
 from onnxperf.results.gate import GateResult
 
-DEFAULT_S = 20.0
+_COUNTS: dict[str | None, AsWhat] = {None: "undecided", "pass": "passed", "fail": "failed"}
 _RACES = 0.9
 """Part of the progress that the races are, where more is measured after them."""
-
-
-class GateKeywords(InputKeywords, LimitKeywords, ToleranceKeywords, total=False):
-    """How both models are run and compared, and where a baseline comes from."""
-
-    time: float
-    min_effect: float
-    warmup: float
-    count: str | None
-    check: bool
-    yardstick: bool
-    max_error: float | None
-    baseline_env: str | None
-    baseline_subject: str | None
-    store: Where
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,64 +40,57 @@ class _Limits:
     memory: float | None
     error: float | None
 
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> _Limits:
+        """What the options say."""
+        return cls(values["max_slowdown"], values["max_memory"], values["max_error"])
 
-@shows_progress
+
+@public(GATE)
 def gate(
     model: Source,
     baseline: Source,
-    *,
-    max_slowdown: float = 0.05,
-    max_memory: float | None = None,
-    undecided: AsWhat = "undecided",
-    call: str = "run",
     feeds: Mapping[str, Any] | None = None,
+    *,
+    undecided: str | None,
+    call: str,
+    settings: Settings,
+    given: Mapping[str, Any],
     progress: Progress = automatic,
-    **keywords: Unpack[GateKeywords],
 ) -> GateResult:
     """Decide whether a model may replace its `baseline`; Ctrl-C returns what was measured until then.
 
     Both race each other on the same inputs, and the baseline races itself: if that control is called different, the
     time of its case is undecided. The new model fails if it is broken, if its outputs differ (unless `check` is False),
-    or if it is slower than `max_slowdown` (0.05 is 5 %), beyond the noise; with `count="instructions"` the same limit
+    or if it is slower than `max_slowdown`, beyond the noise; with `count="instructions"` the same limit
     holds for these. `max_memory` limits what a fresh process needs, `max_error` the largest difference / largest value
     of an output, in place of the tolerances. An interval that includes the limit is undecided, which may count as
-    "passed" or "failed". `time` is the most that a race takes (20 s unless given): it ends as soon as it can tell. With
+    "pass" or "fail". `time` is the most that a race takes: it ends as soon as it can tell. With
     several sizes for a dimension, every combination has a race of its own, and all limits are tested together (Holm).
     `baseline_env` is an environment for the baseline.
 
     The baseline may also be a record: a .json file of a bench or a gate, or the id of a run in `store`. Then the new
     model races itself, and times are divided by those of the yardstick in their own run.
     """
-    limits = _Limits(max_slowdown, max_memory, keywords.get("max_error"))
-    _check(limits, undecided)
-    settings = parse({"time": DEFAULT_S, **keywords}, GateKeywords)
+    limits = _Limits.of(GATE.complete(given))
     only_setup("ort", call, settings)  # refuses several values
     label = open_source(model, timeout_s=settings.limits.timeout).label
-    record = record_named(baseline, keywords.get("store"))
+    record = record_named(baseline, place_in(given.get("store")))
+    counts = _COUNTS[undecided]
     if record is None:
-        envs = _environments(keywords)
+        envs = _environments(given)
         sides = GateSides({BASELINE: baseline, CONTROL: baseline, NEW: model}, settings, call, feeds, envs)
         own = open_source(baseline, timeout_s=settings.limits.timeout).label
         shown = f"{own} in {envs[BASELINE]}" if envs else own
-        return _raced(sides, limits, Gate(model=label, baseline=shown, undecided_as=undecided), progress)
-    _check_record(limits, keywords)
-    chosen = sides_of(record, call, label, keywords.get("baseline_subject"))
+        return _raced(sides, limits, Gate(model=label, baseline=shown, undecided_as=counts), progress)
+    _check_record(limits, given)
+    chosen = sides_of(record, call, label, given.get("baseline_subject"))
     sides = GateSides({NEW: model, CONTROL: model}, settings, call, feeds, {})
-    draft = Gate(model=label, baseline=_label_of(record, chosen), undecided_as=undecided, recorded=True)
+    draft = Gate(model=label, baseline=_label_of(record, chosen), undecided_as=counts, recorded=True)
     return _measured(sides, chosen, limits, draft, progress)
 
 
-def _check(limits: _Limits, undecided: str) -> None:
-    for name, value in (("max_slowdown", limits.slowdown), ("max_memory", limits.memory)):
-        if value is not None:
-            require(0 <= value < 100, name, value, "between 0 and 100 (0.05 is 5 %)")
-    if limits.error is not None:
-        require(limits.error >= 0, "max_error", limits.error, "0 or more")
-    if undecided not in get_args(AsWhat):
-        raise BadOption.unknown("outcome", undecided, get_args(AsWhat), option="undecided")
-
-
-def _environments(keywords: GateKeywords) -> dict[str, str]:
+def _environments(keywords: Mapping[str, Any]) -> dict[str, str]:
     """Those of the baseline and its control, built before anything is measured."""
     if keywords.get("baseline_subject"):
         raise BadOption("it chooses a subject of a record; the baseline is a model", option="baseline_subject")
@@ -121,7 +101,7 @@ def _environments(keywords: GateKeywords) -> dict[str, str]:
     return {BASELINE: env, CONTROL: env}
 
 
-def _check_record(limits: _Limits, keywords: GateKeywords) -> None:
+def _check_record(limits: _Limits, keywords: Mapping[str, Any]) -> None:
     """Refuse what a record cannot be asked."""
     if limits.error is not None:
         raise BadOption("a record holds no outputs; give the model itself as `baseline`", option="max_error")

@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NoReturn, TypedDict, Unpack, overload
+from typing import Any, Literal, NoReturn, overload
 
 from msgspec.structs import replace
 
 from onnxperf.api._shared import recordings
 from onnxperf.api._shared.opening import Source, located
-from onnxperf.api._shared.requests import LoadKeywords, Setting, parse
-from onnxperf.api._shared.variants import saved_settings
+from onnxperf.api._shared.public import public
+from onnxperf.api._shared.requests import names_in, parse, require
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.model.load import open_model
 from onnxperf.model.opened import Model, OwnFolder
-from onnxperf.records.options import OptLevel, Recording, SessionOptions
+from onnxperf.options.functions import LOAD
+from onnxperf.records.options import Recording, SessionOptions
 from onnxperf.results.profile import ProfileResult
 from onnxperf.runtimes.base import Call, Inputs, Runner, RuntimeDescription
 from onnxperf.runtimes.find import find_runtime
-
-
-class RunnerKeywords(TypedDict, total=False):
-    """How a session is set up; see SessionOptions."""
-
-    threads: int | None
-    provider: str
-    opt_level: OptLevel
-    options: Mapping[str, Setting] | str | os.PathLike[str]
-    options_unchecked: Mapping[str, Setting]
-    env: str
 
 
 class ProfilingRunner(Runner):
@@ -92,15 +81,17 @@ class ProfilingRunner(Runner):
 
 
 @overload
-def load(
-    model: Source, *, profile: Literal[True], runtime: str = ..., call: str = ..., **keywords: Unpack[RunnerKeywords]
-) -> ProfilingRunner: ...
+def load(model: Source, *, profile: Literal[True], **options: Any) -> ProfilingRunner: ...
 @overload
+def load(model: Source, *, profile: bool = ..., **options: Any) -> Runner: ...
+@public(LOAD)
 def load(
-    model: Source, *, profile: bool = ..., runtime: str = ..., call: str = ..., **keywords: Unpack[RunnerKeywords]
-) -> Runner: ...
-def load(
-    model: Source, *, runtime: str = "ort", call: str = "run", profile: bool = False, **keywords: Unpack[RunnerKeywords]
+    model: Source,
+    *,
+    runtime: str | Sequence[str],
+    call: str | Sequence[str],
+    profile: bool = False,
+    given: Mapping[str, Any],
 ) -> Runner:
     """Load a model in this process; `runner.run({"X": X})` returns its outputs by name.
 
@@ -109,18 +100,16 @@ def load(
     Everything else in this package opens and runs models in processes with limits; this is the one function that does
     both here, so use it only for models that you trust.
 
-    `options` may be a file that `onnxperf.tune` saved: its settings, call style and runtime.
+    `variants` may be a file that `onnxperf.tune` wrote: its settings, call style and runtime.
 
     With `profile`, onnxruntime records every call, and `runner.profile()` shows where the time went; it ends the
     recording, and later calls of this runner are refused.
     """
-    given: dict[str, Any] = {**keywords}
-    if isinstance(file := given.get("options"), str | os.PathLike):
-        saved = saved_settings(file)
-        given["options"], runtime, call = saved.settings, saved.runtime or runtime, saved.call or call
-    options = parse(given, LoadKeywords).session
+    settings = parse(given, LOAD)
+    options, variant = settings.session, settings.variants[0]
     if options.env:
         raise BadOption("a model is loaded in this process; `onnxperf.bench` takes environments", option="env")
+    runtime, call = _one("runtime", variant.runtime or runtime), _one("call", variant.call or call)
     description = find_runtime(runtime)
     description.call(call)
     if profile and not description.records:
@@ -130,3 +119,9 @@ def load(
     if profile:
         return ProfilingRunner(opened, description, call, options)
     return Runner(description.open_session(opened.path, options), opened, runtime, call, options)
+
+
+def _one(option: str, value: str | Sequence[str]) -> str:
+    names = names_in(value)
+    require(len(names) == 1, option, value, "one name")
+    return names[0]

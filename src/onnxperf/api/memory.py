@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Unpack, cast
+from typing import Any, cast
 
 from msgspec.structs import replace
 
@@ -16,9 +15,10 @@ from onnxperf.analyze.judges.arena import settings_to_try, trial_of, unexplained
 from onnxperf.analyze.judges.growth import LEAST_POINTS, judge_growth
 from onnxperf.api._shared.cells import Contest, groups
 from onnxperf.api._shared.memory_breakdown import ArenaAccount, breakdown_of, largest, record_arena
-from onnxperf.api._shared.progress import automatic, shows_progress
+from onnxperf.api._shared.progress import automatic
+from onnxperf.api._shared.public import public
 from onnxperf.api._shared.racing import start_of
-from onnxperf.api._shared.requests import MemoryKeywords, Settings, parse, require
+from onnxperf.api._shared.requests import Settings, require
 from onnxperf.api._shared.setups import Setup, setups_of
 from onnxperf.api._shared.sources import notes_on_calls, source_callables
 from onnxperf.api._shared.subjects import (
@@ -43,45 +43,43 @@ from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.process import open_worker
 from onnxperf.measure.race import Progress
 from onnxperf.model.inputs import Feeds
+from onnxperf.options.functions import MEMORY
 from onnxperf.records.memory import Memory, MemoryCase, MemorySubject
 from onnxperf.results.memory import MemoryResult
 from onnxperf.runtimes.find import find_runtime
 from onnxperf.wording.labels import ARENA_SETTINGS
 from onnxperf.wording.numbers import count
 
-DEFAULT_INTERVAL_S = 0.001
 
-
-@shows_progress
+@public(MEMORY)
 def memory(
     model: Sources | Functions,
+    feeds: Mapping[str, Any] | None = None,
     *,
-    repeat: int | None = None,
-    interval: float = DEFAULT_INTERVAL_S,
-    skip_arena: bool = False,
+    calls: int | None,
+    sample_every: float,
+    skip_arena: bool,
+    settings: Settings,
+    given: Mapping[str, Any],
     progress: Progress = automatic,
-    **keywords: Unpack[MemoryKeywords],
 ) -> MemoryResult:
     """Measure models or callables, each alone in a fresh process; Ctrl-C returns what was measured until then.
 
     `model` is what `onnxperf.bench` takes, or a function without arguments, its name as FILE.py:function, or a dict of
-    functions by name. The peak of
-    loading, of the first call and of steady calls is the kernel's; the curve is sampled every `interval` seconds.
-    Growth is judged over `repeat` calls, or two seconds of them. Where `dims` has several values for a dimension,
-    there is a case for each, and one more in which one session gets all of them. Where much of what onnxruntime needs
-    is unexplained, other settings of its arena are measured too, unless `skip_arena`.
+    functions by name. The peaks of loading, of the first call and of steady calls are the kernel's. The curve is
+    sampled every `sample_every` seconds. Growth is judged over `calls` (at least 5), or two seconds of them. If `dims`
+    has several values for a dimension, there is a case for each, and one more in which one session gets all of them.
+    If much of what onnxruntime needs is unexplained, other settings of its arena are measured too, unless `skip_arena`.
     """
-    settings = parse(keywords, MemoryKeywords)
-    require(repeat is None or repeat >= LEAST_POINTS, "repeat", repeat, f"at least {LEAST_POINTS} calls")
-    require(interval > 0 and math.isfinite(interval), "interval", interval, "a finite number of seconds, above 0")
-    request = _Request(settings, repeat, interval, skip_arena)
+    require(calls is None or calls >= LEAST_POINTS, "calls", calls, f"at least {LEAST_POINTS} calls")
+    request = _Request(settings, calls, sample_every, skip_arena)
     machine = machines.describe_machine()
     functions = functions_in(FunctionByName(model) if is_named(model) else model)
     if functions:
-        refuse_options_of_models(keywords)
+        refuse_options_of_models(given)
         plans = [_plan_of_functions(functions, request)]
     else:
-        plans = list(_plans(Contest.of(cast("Sources", model), keywords), request))
+        plans = list(_plans(Contest.of(cast("Sources", model), {**given, "feeds": feeds}), request))
     cases: list[MemoryCase] = []
     for number, plan in enumerate(plans):
         cases.append(_probe(plan, request, partial(_report_case, progress, number, plans)))
@@ -89,7 +87,7 @@ def memory(
             break
     _refuse_if_nothing_ran(cases)
     after = machines.after_the_race(machine)
-    interval_ns = round(interval * 1e9)
+    interval_ns = round(sample_every * 1e9)
     return MemoryResult(Memory(machine=after, command="onnxperf.memory", interval_ns=interval_ns, cases=tuple(cases)))
 
 
@@ -98,7 +96,7 @@ class _Request:
     """What all cases have in common."""
 
     settings: Settings
-    repeat: int | None
+    calls: int | None
     interval_s: float
     skip_arena: bool
 
@@ -191,7 +189,7 @@ def _probe(plan: _Plan, request: _Request, progress: Progress) -> MemoryCase:
     for number, spec in enumerate(specs):
         name = spec.subjects[0].name
         report = partial(_report_subject, progress, number, len(specs) + 1, name)
-        probes.append(probe_subject(spec, start, request.repeat, request.interval_s, report))
+        probes.append(probe_subject(spec, start, request.calls, request.interval_s, report))
         if probes[-1].interrupted:
             break
     interrupted = any(each.interrupted for each in probes)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import cloudpickle
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.lines import lines_answer, lost_answer
-from onnxperf.api._shared.progress import automatic, shows_progress
-from onnxperf.api._shared.requests import LimitKeywords, parse
+from onnxperf.api._shared.progress import automatic
+from onnxperf.api._shared.public import public
+from onnxperf.api._shared.requests import Settings
 from onnxperf.api._shared.subjects import pickled
 from onnxperf.errors import SubjectError
 from onnxperf.measure.machine import describe as machines
@@ -20,29 +21,28 @@ from onnxperf.measure.messages import FunctionSubject, Load, TracedLines, TraceL
 from onnxperf.measure.process import open_worker
 from onnxperf.measure.profiling import Progress
 from onnxperf.measure.worker.lines import NamedFunction
+from onnxperf.options.functions import MEMORY_LINES
 from onnxperf.records.lines import LineMemory, MemoryLines
-from onnxperf.records.options import LONG_TIMEOUT_S
 from onnxperf.results.lines import LinesResult
 
 _NO_PEAKS = "this kernel cannot reset its high-water mark, so the peaks of single lines are unknown"
 _NO_TEXT = "the text of the function cannot be read; only the lines that ran are shown"
 
 
-@shows_progress
+@public(MEMORY_LINES)
 def memory_lines(
     source: str | Callable[[], Any],
     *,
+    settings: Settings,
     progress: Progress = automatic,
-    **keywords: Unpack[LimitKeywords],
 ) -> LinesResult:
     """Call a function once, and measure for each of its lines what memory stays and what it needed while it ran.
 
     `source` is a function without arguments, or its name as FILE.py:function or module:function; a file is loaded in
     a process of its own, and its top-level code runs before the measurement begins. Peaks are the kernel's, so a
     line that takes memory and gives it back is seen. Reading memory takes time: do not time the function meanwhile.
-    `timeout` is in seconds (600), and `memory_limit` in bytes or such as 2GB.
     """
-    limits = parse(keywords, LimitKeywords, LONG_TIMEOUT_S).limits
+    limits = settings.limits
     spec = WorkerSpec(subjects=(_subject(source),), threads=usable_cores(), feeds={})
     empty = MemoryLines(machine=machines.describe_machine(), command="onnxperf.memory_lines", function=_label(source))
     progress(0.0, "calling the function")

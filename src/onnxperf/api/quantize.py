@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
-from typing import Any, Unpack
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -30,63 +30,56 @@ from onnxperf.api._quantization.quantizer import Quantized, Quantizer, open_quan
 from onnxperf.api._quantization.samples import MOST_COMPARED, Calibration, given_calls, samples_of
 from onnxperf.api._quantization.search import WAYS, Attempts, attempt, in_order, race_models, try_ways
 from onnxperf.api._shared.opening import Source, open_source
-from onnxperf.api._shared.progress import automatic, part_of, shows_progress
+from onnxperf.api._shared.progress import automatic, part_of
+from onnxperf.api._shared.public import public
 from onnxperf.api._shared.racing import visible_options
-from onnxperf.api._shared.requests import InputKeywords, LimitKeywords, Settings, parse, require
-from onnxperf.api._shared.setups import only_setup
+from onnxperf.api._shared.requests import Settings
+from onnxperf.api._shared.setups import Setup, interpreter_of
 from onnxperf.api._shared.subjects import Entry, open_entries
+from onnxperf.api._tuning.candidates import start_of_search
 from onnxperf.errors import BadInput, BadModel, BadOption, FileNotWritten, SubjectError
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.race import Progress
+from onnxperf.options.functions import QUANTIZE
 from onnxperf.records.base import Machine
-from onnxperf.records.options import LONG_TIMEOUT_S, SessionOptions
 from onnxperf.records.quantize import FLOAT32, INT8, Quantization, QuantizationWay, TriedWay
 from onnxperf.records.race import Case
 from onnxperf.render.kit.files import check_folder, copy
 from onnxperf.results.quantize import QuantizeResult
 
-DEFAULT_S = 120.0
 _COMPARING = 0.2
 """Part of the time that is left for comparing the result on all held-out inputs, before the confirming race."""
 _WITHOUT = "without slower nodes"
 
 
-class QuantizeKeywords(InputKeywords, LimitKeywords, total=False):
-    """How the model is run, and how long everything may take."""
-
-    time: float
-    min_effect: float
-    warmup: float
-
-
-@shows_progress
+@public(QUANTIZE)
 def quantize(
     model: Source,
-    output: str | Path | None = None,
-    *,
-    calibrate: Calibration = None,
-    max_error: float = 0.1,
     feeds: Mapping[str, Any] | None = None,
+    *,
+    output: str | Path | None = None,
+    calibrate: Calibration,
+    max_error: float,
+    time: float,
+    settings: Settings,
     progress: Progress = automatic,
-    **keywords: Unpack[QuantizeKeywords],
 ) -> QuantizeResult:
-    """Quantise a model to int8, and say what that gives: as a whole, by layer, in time and in accuracy.
+    """Quantize a model to int8, and say what that gives: as a whole, by layer, in time and in accuracy.
 
-    Several ways are tried: dynamic and static, signed and unsigned, per channel. The fastest whose relative error is at
-    most `max_error` is profiled; nodes that are slower in int8 stay in float32 where the race shows that this is
-    faster. The answer rests on a race on fresh inputs, and its errors on inputs that chose nothing. `calibrate` has
-    real inputs: .npz files with an array for each input, calls or rows along the first axis, or such arrays; without
-    them inputs are random. The model is written to `output`, if that is given, unless int8 is slower than float32:
-    then nothing is chosen or written. `time` is for all of it: of a large model, only the ways that won
-    most often elsewhere are tried. Ctrl-C returns what was found until then.
+    Several ways are tried: dynamic and static, signed and unsigned, per channel. The fastest whose error is at most
+    `max_error` is profiled; nodes that are slower in int8 stay in float32 if the race shows that this is faster. The
+    answer rests on a race on fresh inputs, and its errors on inputs that chose nothing. `calibrate` has real inputs:
+    .npz files with an array for each input, calls or rows along the first axis, or such arrays; without them inputs
+    are random. The model is written to `output`, if that is given, unless int8 is slower than float32: then nothing is
+    chosen or written. `time` is for all of it: of a large model, only the ways that won most often elsewhere are
+    tried. Ctrl-C returns what was found until then.
     """
-    start_s = monotonic()
-    settings = parse({"time": DEFAULT_S, **keywords}, QuantizeKeywords, LONG_TIMEOUT_S)
-    require(0 < max_error < 10, "max_error", max_error, "between 0 and 10 (0.1 is 10 %)")
     if output is not None:
         check_folder(output)
+    setup = start_of_search(settings)
+    interpreter_of(setup.session)  # building an environment does not count
+    start_s = monotonic()
     machine = machines.describe_machine()
-    session = only_setup("ort", "run", settings).session
     opened = open_source(model, timeout_s=settings.limits.timeout)
     if output is not None and Path(output).absolute() == opened.path:
         raise BadOption("that is the model itself; choose another name", option="output", value=output)
@@ -95,12 +88,12 @@ def quantize(
     entry = open_entries(model, settings.inputs, given, settings.limits.timeout)[0]
     fixed = {name: entry.feeds.arrays[name] for name in feeds or {}}
     samples = samples_of(entry.model, entry.feeds, calls, settings.inputs, fixed)
-    budget = QuantizeBudget(start_s, settings.race.time or DEFAULT_S, monotonic)
+    budget = QuantizeBudget(start_s, time, monotonic)
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         progress(0.0, "preparing the model")
         limits = settings.limits
-        with open_quantizer(entry.model, session, samples, Path(folder), limits) as quantizer:
-            work = _Work(entry, quantizer, session, settings, machine, max_error, budget, progress)
+        with open_quantizer(entry.model, setup.session, samples, Path(folder), limits) as quantizer:
+            work = _Work(entry, quantizer, setup, settings, machine, max_error, budget, progress)
             try:
                 work.run()
             except KeyboardInterrupt:
@@ -116,7 +109,8 @@ class _Work:
 
     entry: Entry
     quantizer: Quantizer
-    session: SessionOptions
+    setup: Setup
+    """The session, and how it is called."""
     settings: Settings
     machine: Machine
     max_error: float
@@ -186,7 +180,7 @@ class _Work:
         if launches == 1:
             self.note("layers were profiled in one process, which does not prove that they changed: increase `time`")
         try:
-            sides = profile_sides(self.entry, self.quantizer, model, self.session, limits, within, launches)
+            sides = profile_sides(self.entry, self.quantizer, model, self.setup, limits, within, launches)
         except BadInput as error:
             self.note(f"layers could not be compared: {error}")
             return
@@ -256,7 +250,7 @@ class _Work:
         time_s = self.budget.race_s(stage, len(models), self.attempts.opening_s)
         options = replace(self.settings.race, time=time_s)
         visible = visible_options(options, self.machine.cpu)
-        return race_models(entry, self.session, models, self.settings, visible, progress)
+        return race_models(entry, self.setup, models, self.settings, visible, progress)
 
 
 def _stop_if(interrupted: bool) -> None:

@@ -1,4 +1,4 @@
-"""`onnxperf.report`: one page that tells the story of runs, results and traces."""
+"""`onnxperf.report`: one page about runs, results and traces."""
 
 from __future__ import annotations
 
@@ -7,29 +7,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-from msgspec import Struct
-
 from onnxperf.analyze.judges.run_comparison import compare_runs
-from onnxperf.api._keeping.kept_runs import Where, load_bench, load_result
-from onnxperf.api._shared.recordings import result_of_trace
-from onnxperf.errors import BadInput
+from onnxperf.api._keeping.kept_runs import Where
+from onnxperf.api.load_run import load_run
 from onnxperf.records.race import Bench
-from onnxperf.render.kit.documents import from_json
 from onnxperf.render.kit.files import check_folder, suffix_of
-from onnxperf.results.base import Result, result_classes
+from onnxperf.results.base import Result
 from onnxperf.results.profile import ProfileResult
 from onnxperf.results.report import FORMATS, Report
 from onnxperf.results.runs import ComparisonResult
-from onnxperf.wording.names import name_of
 
-Source = str | os.PathLike[str] | Result[Any]
-_LARGEST_BYTES = 1 << 30
-"""Of a result; what is longer is read only so far, and is then no JSON."""
+ReportSource = str | os.PathLike[str] | Result[Any]
 
 
-def report(*sources: Source, output: str | Path | None = None, store: Where = None) -> Report:
-    """Tell the story of results on one page: the newest run unless others are given.
+def report(*sources: ReportSource, output: str | Path | None = None, store: Where = True) -> Report:
+    """Put results on one page; without a source, the newest run.
 
     A source is the id of a run in the `store` ("last" is the newest), a .json file with a result or with a trace of
     onnxruntime, or a result itself. Two races, or two profiles, are compared first. The page is written to `output`
@@ -45,49 +37,8 @@ def report(*sources: Source, output: str | Path | None = None, store: Where = No
     return made
 
 
-def _opened(source: Source, store: Where) -> Result[Any]:
-    if isinstance(source, Result):
-        return source
-    path = Path(source)
-    return _read(path) if path.suffix.lower() == ".json" else _kept(str(source), store)
-
-
-def _kept(run: str, store: Where) -> Result[Any]:
-    """A run from the store, with its raw blocks where it was a race."""
-    result = load_result(run, store=store)
-    if not isinstance(result.record, Bench):
-        return result
-    name, record = load_bench(run, store=store)
-    full = result_classes()[Bench](record)
-    full.run = name
-    return full
-
-
-def _read(path: Path) -> Result[Any]:
-    """What a .json file holds: a trace, or a result."""
-    name = name_of(str(path))
-    try:
-        with path.open("rb") as file:
-            is_list = file.read(64).lstrip().startswith(b"[")
-            file.seek(0)
-            data = b"{}" if is_list else file.read(_LARGEST_BYTES)
-        fields = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
-    except (OSError, ValueError) as error:  # ValueError: a name that no file can have, or no JSON
-        reason = getattr(error, "strerror", None) or error
-        raise BadInput(f"cannot read {name}: {reason}") from error
-    if is_list or "traceEvents" in fields:
-        return result_of_trace(path)
-    kind = _kind_of(fields)
-    if kind is None:
-        raise BadInput(f"{name} is no result of onnxperf; give the .json that a command wrote, or a trace")
-    return result_classes()[kind](from_json(data, kind))
-
-
-def _kind_of(fields: dict[str, Any]) -> type[Struct] | None:
-    """The record that has these fields: results are written with all of theirs, older ones lack the newest."""
-    names = {kind: set(kind.__struct_encode_fields__) for kind in result_classes()}
-    fitting = [kind for kind, known in names.items() if fields and fields.keys() <= known]
-    return min(fitting, key=lambda kind: len(names[kind] - fields.keys()), default=None)
+def _opened(source: ReportSource, store: Where) -> Result[Any]:
+    return source if isinstance(source, Result) else load_run(str(source), store=store)
 
 
 def _compared(results: Sequence[Result[Any]]) -> list[Result[Any]]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import Any, Unpack
+from typing import Any
 
 import onnx
 from msgspec.structs import replace
@@ -19,17 +19,19 @@ from onnxperf.api._shared.einsum_plans import DEFAULT_TIME_S, EINSUM, plan_for, 
 from onnxperf.api._shared.einsum_reading import Graphs, einsums_in, write_replaced
 from onnxperf.api._shared.opening import Source
 from onnxperf.api._shared.outputs import outputs_of
-from onnxperf.api._shared.progress import automatic, shows_progress
+from onnxperf.api._shared.progress import automatic
+from onnxperf.api._shared.public import public
 from onnxperf.api._shared.racing import judged_case, run_race, start_of, visible_options
 from onnxperf.api._shared.recordings import FOLDER_OPTION
-from onnxperf.api._shared.requests import RewriteKeywords, parse
+from onnxperf.api._shared.requests import Settings
 from onnxperf.api._shared.subjects import Entry, open_entries, ort_spec
-from onnxperf.contraction.equation import parse as parse_equation
+from onnxperf.contraction.equation import parse
 from onnxperf.contraction.rewrite import Site
 from onnxperf.errors import BadOption, FileNotWritten
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.race import Progress
+from onnxperf.options.functions import REWRITE_EINSUM
 from onnxperf.records.comparison import Comparison
 from onnxperf.records.einsum import Rewrite, RewrittenSite
 from onnxperf.records.options import RaceOptions, Tolerances, WorkerLimits
@@ -45,16 +47,16 @@ _RACING_SHARE = 0.7
 """Part of the time of a race that is left after its start."""
 
 
-@shows_progress
+@public(REWRITE_EINSUM)
 def rewrite_einsum(
     model: Source,
     output: str | Path,
-    *,
     feeds: Mapping[str, Any] | None = None,
-    portable: bool = False,
-    search: bool = True,
+    *,
+    portable: bool,
+    search: bool,
+    settings: Settings,
     progress: Progress = automatic,
-    **keywords: Unpack[RewriteKeywords],
 ) -> RewriteResult:
     """Replace Einsum nodes by the fastest graphs for their shapes, and write the model if that made it faster.
 
@@ -64,7 +66,6 @@ def rewrite_einsum(
     that it does not suffice for are skipped. After Ctrl-C nothing is written; the result has what was found until then.
     """
     begin = monotonic()
-    settings = parse(keywords, RewriteKeywords)
     check_folder(output)
     machine = machines.describe_machine()
     entry = open_entries(model, settings.inputs, feeds, settings.limits.timeout)[0]
@@ -131,8 +132,8 @@ class ModelTrial:
 
     def difference(self, replacements: Graphs) -> str:
         """How the outputs differ from those of the original; empty where they do not."""
-        wanted = outputs_of(self.spec(BEFORE, {}))
-        return disagreement(outputs_of(self.spec(AFTER, replacements)), wanted, Tolerances())
+        wanted = outputs_of(self.spec(BEFORE, {}), self.limits)
+        return disagreement(outputs_of(self.spec(AFTER, replacements), self.limits), wanted, Tolerances())
 
     def race(self, before: Graphs, after: Graphs, steps: int = 1) -> Case:
         """The model with some nodes replaced against the model with others; it is the next of so many steps."""
@@ -205,11 +206,11 @@ def _try(site: Site, trial: ModelTrial, accepted: Graphs, how: _How, steps: int)
     slot_s = trial.slot_s(steps)
     if slot_s is not None and slot_s < _SHORTEST_S:
         return replace(row, reason="no `time` was left for it"), accepted
-    equation = parse_equation(site.equation, site.shapes)
+    equation = parse(site.equation, site.shapes)
     threads = trial.plain.threads
     request = request_for(equation, site.dtype, "ort", threads, opset=how.opset, portable=how.portable)
     time = DEFAULT_TIME_S if slot_s is None else slot_s
-    plan = plan_for(request, search=how.search, time=time, progress=trial.progress)
+    plan = plan_for(request, search=how.search, time=time, limits=trial.limits, progress=trial.progress)
     _stop_if(plan.interrupted)
     # Where the equation alone is undecided, the race of the whole model may still decide.
     graph, proposed = (

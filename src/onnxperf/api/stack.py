@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 from onnxperf.analyze.answers.stack import stack_answer
 from onnxperf.analyze.judges.stack_functions import by_frames, by_samples
 from onnxperf.analyze.trace import stack as analysis
 from onnxperf.api._shared.opening import Source
-from onnxperf.api._shared.progress import automatic, shows_progress
-from onnxperf.api._shared.requests import InputKeywords, Settings, parse, require
-from onnxperf.api._shared.setups import only_setup
+from onnxperf.api._shared.progress import automatic
+from onnxperf.api._shared.public import public
+from onnxperf.api._shared.requests import Settings, require
+from onnxperf.api._shared.setups import Setup, setups_of
 from onnxperf.api._shared.subjects import (
     Entry,
     FunctionByName,
@@ -47,8 +47,8 @@ from onnxperf.measure.process import ProcessWorker, open_worker
 from onnxperf.measure.profiling import Progress
 from onnxperf.measure.worker import allocations as tracking
 from onnxperf.model.inputs import Feeds
+from onnxperf.options.functions import STACK
 from onnxperf.records.base import Scalar
-from onnxperf.records.options import LONG_TIMEOUT_S
 from onnxperf.records.stack import Allocations, Stack, StackFrame
 from onnxperf.render.stack.allocations import flame_page
 from onnxperf.render.stack.tree import session_of
@@ -61,9 +61,8 @@ LONGEST_S = 10.0
 """py-spy samples as long as the calls take, within these bounds."""
 MOST_TRACKED = 1000
 """Calls that memray watches, unless a number is given: it records every allocation."""
-INTERVAL_S = 0.0005
-RATE = 400
-"""Samples of py-spy per second."""
+MOST_PER_SECOND = 400
+"""Samples of py-spy, which stops the process for each."""
 WARM_NS = 200_000_000
 _BLOCKS, _FEW_BLOCKS, _PIECES = 10, 3, 20
 """Blocks that show the undisturbed time of a call (few where a call is longer than a block), and pieces of each."""
@@ -75,53 +74,36 @@ _PYBIND = re.compile(r"\bpybind11_detail_function_record_\w+\.")
 """The class of every function that a C++ library has given to Python, longer than what it says."""
 
 
-class StackKeywords(InputKeywords, total=False):
-    """How often samples are taken, and how long a step may take."""
-
-    interval: float
-    rate: int
-    timeout: float
-
-
-@shows_progress
+@public(STACK)
 def stack(
     source: Source | Callable[[], Any],
     feeds: Mapping[str, Any] | None = None,
     *,
-    calls: int | None = None,
-    runtime: str = "numpy",
-    call: str = "run",
-    native: bool = False,
-    allocations: bool = False,
+    settings: Settings,
+    given: Mapping[str, Any],
     progress: Progress = automatic,
-    **keywords: Unpack[StackKeywords],
 ) -> StackResult:
     """Call a model or a callable many times, and show where the time goes.
 
     `source` is a callable without arguments, its name as FILE.py:function, or a model. The calls run in a process of
-    their own: `calls` of them, or as many as take about 2 s, while pyinstrument takes a sample every `interval`
-    seconds (0.0005). Where py-spy can look into that process, it then separates Python from kernels at `rate` samples
-    per second (400); `native` keeps its samples. With `allocations`, memray then records what memory the calls
-    take. `timeout` limits every step (600 s).
+    their own: `calls` of them, or as many as take about 2 s, while pyinstrument takes a sample every `sample_every`
+    seconds. If py-spy can look into that process, it then separates Python from kernels, with a sample every
+    `sample_every` seconds, but 400 per second at most; `native` keeps its samples. With `allocations`, memray then
+    records what memory the calls take. `timeout` limits every step.
     """
-    settings = parse(keywords, StackKeywords, LONG_TIMEOUT_S)
-    interval, rate = keywords.get("interval", INTERVAL_S), keywords.get("rate", RATE)
-    require(calls is None or calls >= 1, "calls", calls, "at least 1")
-    require(0 < interval < math.inf, "interval", interval, "a finite number of seconds above 0")
-    require(1 <= rate <= 10_000, "rate", rate, "1 to 10000 samples per second")
-    request = _Request(settings, calls, runtime, call, interval, native, rate, allocations)
+    request = _Request.of(given, settings)
     if callable(source) or is_named(source):
-        asked = {**keywords, "feeds": feeds, "runtime": runtime, "call": call}
-        refuse_options_of_models(asked, {"runtime": "numpy", "call": "run"})
+        refuse_options_of_models(given, {"runtime": "numpy", "call": "run"})
         subject = _function(source, request)
     else:
         subject = _model(source, feeds, request)
-    if native:
+    if request.native:
         native_stack.find_py_spy()
-    if allocations:
+    if request.allocations:
         tracking.require_memray()
     progress(0.0, f"loading {subject.name}")
-    with open_worker(subject.spec, timeout_s=settings.limits.timeout) as worker:
+    limits = settings.limits
+    with open_worker(subject.spec, timeout_s=limits.timeout, memory_limit_bytes=limits.memory_limit) as worker:
         return _result(subject, _watch(worker, subject, request, progress), request)
 
 
@@ -131,12 +113,22 @@ class _Request:
 
     settings: Settings
     calls: int | None
-    runtime: str
-    call: str
-    interval_s: float
+    runtime: str | Sequence[str]
+    call: str | Sequence[str]
+    sample_every: float
     native: bool
-    rate: int
     allocations: bool
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], settings: Settings) -> _Request:
+        """What the options of a stack ask for."""
+        own = {name: value for name, value in STACK.complete(given).items() if name in cls.__dataclass_fields__}
+        return cls(settings=settings, **own)
+
+    @property
+    def rate(self) -> int:
+        """Samples of py-spy per second."""
+        return min(max(1, round(1 / self.sample_every)), MOST_PER_SECOND)
 
 
 class _Subject(NamedTuple):
@@ -174,7 +166,7 @@ def _watch(worker: ProcessWorker, subject: _Subject, request: _Request, progress
     calls = request.calls or max(1, int(DEFAULT_S * 1e9 / max(call_ns, 1.0)))
     progress(0.1, f"{count(calls, 'call')}, watched by pyinstrument")
     title = " · ".join(filter(None, [subject.name, subject.spec.runtime, subject.call, count(calls, "call")]))
-    session = _described(worker.ask(SampleStack(0, calls, request.interval_s)).session, title)
+    session = _described(worker.ask(SampleStack(0, calls, request.sample_every)).session, title)
     progress(0.45, "more calls, watched by py-spy")
     watched_s = min(max(calls * call_ns / 1e9, DEFAULT_S), LONGEST_S)
     samples, problem = _watched(worker, request.native, watched_s, request.rate)
@@ -208,7 +200,7 @@ def _result(subject: _Subject, found: _Observations, request: _Request) -> Stack
         duration_ns=round(found.session["duration"] * 1e9),
         cpu_ns=round(found.session["cpu_time"] * 1e9),
         samples=found.session["sample_count"],
-        interval_ns=round(request.interval_s * 1e9),
+        interval_ns=round(request.sample_every * 1e9),
         shares=shares,
         functions=by_samples(found.samples) if found.samples else by_frames(frames),
         frames=frames,
@@ -229,10 +221,19 @@ def _function(source: Any, request: _Request) -> _Subject:
 
 def _model(source: Source, feeds: Mapping[str, Any] | None, request: _Request) -> _Subject:
     settings = request.settings
-    setup = only_setup(request.runtime, request.call, settings)
+    setup = _only_setup(request)
     entry = open_entries(source, settings.inputs, feeds, settings.limits.timeout)[0]
     spec = model_specs([entry], [setup])[0]
     return _Subject(entry.model.label, spec, setup.calls[0], tuple(entry.feeds.notes), entry)
+
+
+def _only_setup(request: _Request) -> Setup:
+    """The one that is watched."""
+    _ = request.settings.session  # refuses several values of a setting
+    setups = setups_of(request.runtime, request.call, request.settings)
+    require(len(setups) == 1, "runtime", request.runtime, "one runtime")
+    require(len(setups[0].calls) == 1, "call", request.call, "one call style")
+    return setups[0]
 
 
 def _described(session: bytes, description: str) -> dict[str, Any]:

@@ -1,41 +1,47 @@
-"""`onnxperf.sweep`: many cases from a plan, kept one by one, and resumed where they were interrupted."""
+"""`onnxperf.sweep`: many cases from a plan, saved one by one, and resumed where they were interrupted."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Any
 
 from onnxperf.api._cluster.places import place_in
-from onnxperf.api._keeping.kept_runs import Where
-from onnxperf.api._shared.plans import plan_cells
-from onnxperf.api._shared.progress import automatic, shows_progress
-from onnxperf.api._shared.requests import PlaceKeywords
+from onnxperf.api._shared.estimates import estimate
+from onnxperf.api._shared.plans import check_models, plan_cells
+from onnxperf.api._shared.progress import automatic
+from onnxperf.api._shared.public import public
+from onnxperf.api._shared.requests import wants_yardstick
 from onnxperf.api._shared.sweeps import Keeping, run_sweep
 from onnxperf.measure.race import Progress
+from onnxperf.options.functions import CASE, SWEEP
+from onnxperf.records.sweep import Estimate
 from onnxperf.results.bench import BenchResult
 
 
-@shows_progress
+@public(SWEEP, saves=False)
 def sweep(
-    plan: str | Path | Mapping[str, Any],
-    *,
-    store: Where | Literal[False] = False,
-    resume: str | None = None,
-    retry: Collection[str] = (),
-    tags: Mapping[str, str] | None = None,
-    progress: Progress = automatic,
-    **where: Unpack[PlaceKeywords],
+    plan: str | Path | Mapping[str, Any], *, given: Mapping[str, Any], progress: Progress = automatic
 ) -> BenchResult:
-    """Run every case of a plan (a .toml file or its contents); each is kept in the store as soon as it is finished.
+    """Run every case of a plan (a .toml file or its contents); with a store, each is saved as soon as it is finished.
 
-    `store` is a file, a URL, None for the usual place, or False. `resume` names a run in the store whose remaining
-    cases are run ("last" is the newest), and `retry` statuses whose cases are run again, such as failed or oom.
-    `tags` are kept with the run, beside the commit and the branch of the current folder in Git. With a store, every
-    case has a yardstick by which later runs can be compared, unless the options of the plan say otherwise. `on` is a
+    `resume` names a run in the store whose remaining cases are run ("last" is the newest), and `retry` statuses whose
+    cases are run again, such as failed or oom. `tags` are saved with the run, in addition to the commit and the branch
+    of the current folder in Git. With a store, every case has a yardstick by which later runs can be compared, unless
+    the options of the plan say otherwise. Options of a case, such as `time`, override those of the plan. `on` is a
     cluster whose nodes run the cases, as for `bench`; a case whose node is lost waits to be resumed.
     """
-    place = place_in(where)
-    cells = plan_cells(plan, yardstick=store is not False)
-    keeping = Keeping(store, "onnxperf.sweep", resume, retry, tags or {})
-    return run_sweep(cells, progress, keeping, place=place)
+    keeping, place = Keeping.of(given), place_in(given)
+    cells = plan_cells(plan, yardstick=wants_yardstick(given), overrides=_of_cases(given))
+    return run_sweep(cells, progress, keeping, place)
+
+
+def planned(plan: str | Path | Mapping[str, Any], given: Mapping[str, Any]) -> tuple[list[str], Estimate]:
+    """The cases of a plan, and how long they would take here; models are opened, but no function is imported."""
+    cells = plan_cells(plan, listed=True, yardstick=wants_yardstick(given), overrides=_of_cases(given))
+    check_models(plan)
+    return [cell.key for cell in cells], estimate(cells)
+
+
+def _of_cases(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if name in CASE.options}

@@ -11,7 +11,7 @@ from onnxperf.cli.present import complain
 
 
 def open_page(path: str | Path) -> None:
-    """Open a file in the browser; where there is none, one line says so, and the file stays."""
+    """Open a file in the browser; if there is none, one line says so, and the file stays."""
     if not _opened(Path(path).absolute().as_uri()):
         complain(f"there is no browser to open; the page is {path}")
 

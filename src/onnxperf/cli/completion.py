@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Literal
 
 from onnxperf.cli import exit_codes
-from onnxperf.cli.present import FilePath
+from onnxperf.cli.command import Typed, command
 from onnxperf.cli.printing import print_text, write_output
 from onnxperf.errors import BadOption, FileNotWritten
+from onnxperf.options.base import Takes
+from onnxperf.options.functions import Completion
 from onnxperf.render.kit.files import write
 
 Shell = Literal["bash", "zsh", "fish"]
@@ -19,8 +21,9 @@ _BETTER_FILES = "local IFS=$'\\n'; compopt -o filenames 2>/dev/null; " + _FILES
 _ZSH_FOLDER = ".zsh/completions"
 
 
-def install_completion(*, shell: Shell | None = None, output: FilePath = None) -> int:
-    """Let the Tab key complete commands, options and files in bash, zsh or fish.
+@command(Takes(), Completion)
+def install_completion(*, typed: Typed) -> int:
+    """Enable tab completion of commands, options and files in bash, zsh or fish.
 
     For example:
 
@@ -29,16 +32,9 @@ def install_completion(*, shell: Shell | None = None, output: FilePath = None) -
         onnxperf --install-completion --shell zsh
 
         onnxperf --install-completion --shell bash --output - > completion.sh
-
-    Parameters
-    ----------
-    shell
-        Name of the shell; the one that this command runs in unless given.
-    output
-        Write the script to this file only, - is standard output; unless given, it is written where the shell looks
-        for it, and ~/.bashrc or ~/.zshrc gets the line that loads it.
     """
-    chosen = shell or _running()
+    output: str | None = typed.own["output"]
+    chosen: Shell = typed.own["shell"] or _running()
     script = completion_script(chosen)
     if output == "-":
         write_output(script.encode())

@@ -12,6 +12,6 @@ def head_start(arguments: Sequence[str]) -> None:
     """Start the reader if these arguments name a model that is about to be opened."""
     is_command = bool(arguments) and arguments[0] in _READ_AT_ONCE
     if is_command and any(each.endswith(".onnx") for each in arguments[1:]) and "--help" not in arguments:
-        from onnxperf.api._shared.reading import start_reader
+        from onnxperf.measure.model_reader import start_reader
 
         start_reader()

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 
 from cyclopts import CycloptsError, Group
 
+from onnxperf.caller import Caller, called_by
 from onnxperf.cli import exit_codes
 from onnxperf.cli.help import CommandLine, PlainHelp
 from onnxperf.cli.present import abandon_stdout, complain
 from onnxperf.cli.surroundings import shortage
-from onnxperf.errors import FileNotWritten, LimitExceeded, OnnxperfError, SubjectError
+from onnxperf.errors import FileNotWritten, LimitExceeded, OnnxperfError, SubjectError, masked
 
 
 def _versions() -> str:
@@ -81,12 +83,13 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command; returns its exit code (`exit_codes`)."""
     debug = "--debug" in arguments
     try:
-        if not {*_FUNCTIONS, "runs", "help", "-V", "--version"}.intersection(arguments):
+        if not {*_FUNCTIONS, "envs", "runs", "help", "-V", "--version"}.intersection(arguments):
             import_commands()
         *words, last = arguments or [""]
         if last in app.help_flags and not app.parse_commands(words)[2]:
             arguments = ["help", *words]  # for --help cyclopts would first look at every option that there is
-        code = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        with called_by(Caller(typed(arguments), exit_codes.finishing)):
+            code = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
         return code if isinstance(code, int) else exit_codes.DONE
     except BrokenPipeError:
@@ -102,6 +105,11 @@ def run(arguments: Sequence[str]) -> int:
         error = shortage(error) or error
         complain(_line(error, arguments))
         return code_of(error)
+
+
+def typed(arguments: Sequence[str]) -> str:
+    """What the user typed, for the record; the password of a database is left out."""
+    return shlex.join(["onnxperf", *map(masked, arguments)])
 
 
 def _line(error: Exception, arguments: Sequence[str]) -> object:

@@ -1,22 +1,21 @@
 """From a measurement to the exit code, for every command the same: check, measure, keep, show, write."""
 
-# No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
-import dataclasses
-import shlex
-import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
+from __future__ import annotations
 
-from cyclopts import Parameter
+import dataclasses
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from onnxperf.cli import exit_codes
-from onnxperf.cli.options import OUTPUT, File, OptionalFile, Several, Switch, pairs
 from onnxperf.cli.printing import is_terminal, print_text, write_output
-from onnxperf.errors import BadOption, FileNotWritten, OnnxperfError, masked
+from onnxperf.errors import BadOption, FileNotWritten, MissingExtra, OnnxperfError
+from onnxperf.options.spelling import as_flags
 from onnxperf.render.kit import complaints
-from onnxperf.wording.options import as_flags
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,41 +25,22 @@ if TYPE_CHECKING:
     from onnxperf.results.base import Result
 
 R = TypeVar("R", bound="Result[Any]")
+_PAGE = ".html"
 
-FilePath = Annotated[OptionalFile, Parameter(allow_leading_hyphen=True)]
 
-
-@Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
-class OutputFlags:
-    """Files to write, and how much is printed."""
+class Output:
+    """Files to write, how much is printed, and whether the run is logged."""
 
-    output: Annotated[
-        list[File],
-        Parameter(
-            name=["--output", "-o"],
-            negative=(),
-            show_default=False,
-            consume_multiple=False,
-            metavar="FILE",
-            allow_leading_hyphen=True,
-        ),
-    ] = field(default_factory=list)
-    """Write a file; its extension chooses the format, such as .json, .csv, .md, .html, .xlsx, .parquet, .png or .svg
-    (docs/files.md). -.csv writes CSV to standard output. May be repeated."""
+    output: Sequence[str] = ()
+    """Files, whose extensions choose the format; -.csv is standard output."""
     table: str | None = None
-    """Which table .csv, .parquet and .md files hold, where there are several; without it, .md holds the page."""
-    json: FilePath = None
-    """Write the whole record as JSON; - is standard output."""
-    quiet: Switch = False
-    """Print only the answer."""
-    debug: Switch = False
-    """Show the traceback of an error."""
-
-    @property
-    def where(self) -> str | Literal[False] | None:
-        """Which store keeps the run; False means none."""
-        return False
+    json: str | None = None
+    open: bool = False
+    """Whether the page is shown in the browser."""
+    quiet: bool = False
+    debug: bool = False
+    mlflow: bool = False
 
     @property
     def requests_files(self) -> bool:
@@ -72,8 +52,8 @@ class OutputFlags:
         """Whether standard output belongs to another program."""
         return self.json == "-" or any(map(is_stdout, self.output))
 
-    def check(self, kind: "type[Result[Any]]") -> None:
-        """Refuse what could not be written, before anything is measured."""
+    def check(self, kind: type[Result[Any]]) -> None:
+        """Refuse what could not be written, saved or logged, before anything is measured."""
         from onnxperf.render.kit.files import check_folder
 
         formats = kind.formats()
@@ -90,8 +70,10 @@ class OutputFlags:
                 raise BadOption(f"-o {path}: {suffix} is not text; redirect standard output, or name a file")
         if self.table is not None and self.table not in kind.tables:
             raise BadOption.unknown("table", self.table, kind.tables, option="table")
+        if self.mlflow and find_spec("mlflow") is None:
+            raise MissingExtra("mlflow-skinny", "mlflow")
 
-    def files(self, kind: "type[Result[Any]]") -> Iterator[tuple[str, str]]:
+    def files(self, kind: type[Result[Any]]) -> Iterator[tuple[str, str]]:
         """Paths, and the suffixes that say what each file holds."""
         from onnxperf.render.kit.files import suffix_of
 
@@ -123,51 +105,6 @@ class OutputFlags:
         return next((path for path in self.output if path.lower().endswith(suffix)), None)
 
 
-@Parameter(name="*", group=OUTPUT)
-@dataclass(frozen=True)
-class StoreOutputFlags(OutputFlags):
-    """Files to write, how much is printed, and which store."""
-
-    store: OptionalFile = None
-    """File or URL of the store of runs; ONNXPERF_STORE, or a file in the user's data directory, unless given."""
-
-
-@Parameter(name="*", group=OUTPUT)
-@dataclass(frozen=True)
-class KeptOutputFlags(StoreOutputFlags):
-    """Files to write, how much is printed, and where the run is kept."""
-
-    mlflow: Switch = False
-    """Also log the run to MLflow, where its variables lead: MLFLOW_TRACKING_URI, MLFLOW_EXPERIMENT_NAME
-    (docs/mlflow.md)."""
-    no_store: Switch = False
-    """Do not keep the run."""
-    tag: Annotated[Several, Parameter(metavar="NAME=VALUE", consume_multiple=False)] = field(default_factory=list)
-    """Keep the run with this tag, such as commit=1a2b3c; commit and branch are taken from Git. May be repeated."""
-
-    @property
-    def where(self) -> str | Literal[False] | None:
-        """Which store keeps the run; False means none."""
-        return False if self.no_store else self.store
-
-    @property
-    def tags(self) -> dict[str, str]:
-        """Names and values that the run is kept with."""
-        return pairs("tag", self.tag, str)
-
-    def check(self, kind: "type[Result[Any]]") -> None:
-        """Refuse what could not be written, kept or logged, before anything is measured."""
-        super().check(kind)
-        if self.tag:
-            from onnxperf.api._keeping.tags import checked_tags
-
-            checked_tags(self.tags)
-        if self.mlflow:
-            from onnxperf.api._keeping.mlflow_log import require_mlflow
-
-            require_mlflow()
-
-
 def is_stdout(path: str) -> bool:
     """Whether a name stands for standard output: - or -.csv; a file of that name is ./-.csv."""
     return path == "-" or path.startswith("-.")
@@ -175,27 +112,45 @@ def is_stdout(path: str) -> bool:
 
 def present(
     kind: type[R],
-    output: OutputFlags,
-    measure: "Callable[[Progress], R]",
-    page: "Callable[[R], Page] | None" = None,
+    output: Output,
+    measure: Callable[[Progress], R],
+    page: Callable[[R], Page] | None = None,
 ) -> int:
-    """Measure, keep the run, show the page or only the answer, write the files; returns the exit code."""
-    from msgspec.structs import replace  # help texts do without it
-
-    output.check(kind)
-    tags = _tags(output)  # of the repository as it is before the measurement
-    with make_progress(output.quiet) as progress:
-        result = measure(progress)
-    with exit_codes.finishing():
-        if hasattr(result.record, "command"):
-            result.record = replace(result.record, command=command_line())
-        _keep(result, output, tags)  # first, so that a terminal that goes away costs nothing
-        code = deliver(result, output, lambda: show(result, output, page), exit_code(result))
+    """Measure, which also saves the run; show the page or only the answer; write the files; returns the exit code."""
+    with opened_at_the_end(output, kind) as written:
+        written.check(kind)
+        with make_progress(output.quiet) as progress:
+            result = measure(progress)
+        with exit_codes.finishing():
+            code = deliver(result, written, lambda: show(result, written, page), exit_code(result))
     _log(result, output)  # last, as a server may let us wait
     return code
 
 
-def deliver(result: "Result[Any]", output: OutputFlags, print_result: Callable[[], None], code: int) -> int:
+@contextmanager
+def opened_at_the_end(output: Output, kind: type[Result[Any]]) -> Iterator[Output]:
+    """Also write the page to a file that stays, and show it in the browser, if that was asked for."""
+    if not output.open:
+        yield output
+        return
+    if _PAGE not in kind.formats():
+        raise BadOption("this result has no page", option="open")
+    from onnxperf.cli.browser import open_page
+    from onnxperf.cli.scratch import lasting_file
+
+    page = lasting_file(_PAGE)
+    try:
+        yield dataclasses.replace(output, output=[*output.output, str(page)])
+    finally:
+        is_written = page.stat().st_size > 0
+        if not is_written:
+            page.unlink()
+    if is_written:
+        print_text(str(page), stderr=output.to_stdout)
+        open_page(page)
+
+
+def deliver(result: Result[Any], output: Output, print_result: Callable[[], None], code: int) -> int:
     """Print a result and write its files; what fails costs only itself. Returns the exit code."""
     printed = _printed(print_result)
     written = write_files(result, output) and not result.unwritten
@@ -227,7 +182,7 @@ def abandon_stdout() -> None:
     abandon(sys.stdout)
 
 
-def show(result: R, output: OutputFlags, page: "Callable[[R], Page] | None" = None) -> None:
+def show(result: R, output: Output, page: Callable[[R], Page] | None = None) -> None:
     """Print the page, or only the answer; on stderr where standard output belongs to another program."""
     from onnxperf.render.kit.console import print_page
 
@@ -239,30 +194,14 @@ def show(result: R, output: OutputFlags, page: "Callable[[R], Page] | None" = No
         print_page(page(result) if page is not None else result.page(), console, as_flags)
 
 
-def _tags(output: OutputFlags) -> dict[str, str]:
-    if output.where is False or not isinstance(output, KeptOutputFlags):
-        return {}
-    from onnxperf.api._keeping.tags import run_tags
-
-    return run_tags(output.tags)
-
-
-def _keep(result: "Result[Any]", output: OutputFlags, tags: dict[str, str]) -> None:
-    """Keep the run, unless its cases were kept one by one."""
-    if output.where is not False and not result.run:
-        from onnxperf.api._keeping.kept_runs import keep
-
-        result.run = keep(result, store=output.where, tags=tags) or ""
-
-
-def _log(result: "Result[Any]", output: OutputFlags) -> None:
+def _log(result: Result[Any], output: Output) -> None:
     """Log the run to MLflow, if that was requested; a failure is one line of warning."""
-    if not isinstance(output, KeptOutputFlags) or not output.mlflow:
+    if not output.mlflow:
         return
-    from onnxperf.api._keeping.mlflow_log import log_result
+    from onnxperf.api.log_to_mlflow import log_to_mlflow
 
     try:
-        run = log_result(result)
+        run = log_to_mlflow(result)
     except KeyboardInterrupt:
         complain("interrupted: this run was not logged to MLflow as a whole")
     except Exception as error:
@@ -272,18 +211,18 @@ def _log(result: "Result[Any]", output: OutputFlags) -> None:
             complain(f"logged to MLflow as run {run}")
 
 
-def write_files(result: "Result[Any]", output: OutputFlags) -> bool:
+def write_files(result: Result[Any], output: Output) -> bool:
     """Write every file that was requested; False if one could not be written."""
-    from onnxperf.render.kit.files import write
-
     written, formats = True, result.formats()
     for path, suffix in output.files(type(result)):
         try:
-            content = result.encode(suffix, result.table_in(path, suffix) or output.table)
-            if is_stdout(path):
-                _write_stdout(content, formats[suffix].binary)
+            table = result.table_in(path, suffix) or output.table
+            if not is_stdout(path):
+                result.write(Path(path), suffix, table)
+            elif result.needs_a_folder(suffix):
+                raise FileNotWritten(f"-o {path}: it has other files next to it; name a file")
             else:
-                write(Path(path), content)
+                _write_stdout(result.encode(suffix, table), formats[suffix].binary)
         except OnnxperfError as error:
             complain(error)
             written = False
@@ -303,7 +242,7 @@ def _write_stdout(content: bytes, binary: bool) -> None:
         raise FileNotWritten(f"cannot write to standard output: {error.strerror}") from error
 
 
-def exit_code(result: "Result[Any]") -> int:
+def exit_code(result: Result[Any]) -> int:
     """The exit code that says how a measurement ended."""
     if result.interrupted:
         return exit_codes.interrupted()
@@ -317,19 +256,14 @@ def complain(message: object) -> None:
     complaints.complain(as_flags(str(message)))
 
 
-def command_line() -> str:
-    """What the user typed, for the record; the password of a database is left out."""
-    return shlex.join(["onnxperf", *map(masked, sys.argv[1:])])
-
-
-def make_console(stderr: bool = False) -> "Console":
+def make_console(stderr: bool = False) -> Console:
     """Where pages are printed: on stderr when stdout belongs to another program."""
     from onnxperf.render.kit.console import PageConsole
 
     return PageConsole(stderr=stderr, highlight=False)
 
 
-def make_progress(quiet: bool) -> "Progress":
+def make_progress(quiet: bool) -> Progress:
     """A bar on stderr, unless it should be quiet or stderr is not a terminal."""
     from onnxperf.render.kit.progress import Progress
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from onnxperf.errors import masked
+from onnxperf.options.spelling import as_flags
 from onnxperf.wording.names import visible_lines
-from onnxperf.wording.options import as_flags
 
 
 def print_text(text: str, stderr: bool = False) -> None:

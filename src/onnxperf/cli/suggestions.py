@@ -35,7 +35,7 @@ _COMMANDS = {
 """Commands, and what others call them."""
 
 _OPTIONS = {
-    "--dim batch={}": "--batch --batch-size --batch_size --batchsize --bs -b",
+    "--batch {}": "--batch-size --batch_size --batchsize --bs -b",
     "--dim seq={}": "--seq --seq-len --seq-length --sequence-length --seqlen",
     "--shape {}": "--input-shape --input-shapes --shapes --inputs-shape",
     "--input {}": "--inputs --load-inputs --loadInputs --feed --data",
@@ -46,11 +46,13 @@ _OPTIONS = {
     "--opt-level {}": "--optimization-level --optimisation-level --optimize --graph-optimization-level --opt -O",
     "--time {}": "--duration --seconds --max-time --duration-seconds -t",
     "--warmup {}": "--warm-up --warmUp --warmup-time -w",
-    "--calls {}": "--iterations --iters --number --loops --num-runs --avgRuns --runs -n -r",
-    "--repeat {}": "--repeats --repetitions --iterations --iters --num-runs --runs -n -r",
+    "--calls {}": "--repeat --repeats --repetitions --iterations --iters --number --num-runs --avgRuns --runs -n -r",
+    "--calls-per-block {}": "--calls --iterations --iters --number --loops --num-runs --avgRuns --runs -n -r",
+    "--top {}": "--limit --max-rows --head",
+    "--group-by {}": "--by --order-by",
     "--against {}": "--vs --versus --reference --compare --compare-to --source",
     "--runtime {}": "--engine --framework --runtimes",
-    "--call {}": "--calls --call-style --mode",
+    "--call {}": "--call-style --mode",
     "--rtol {}": "--tolerance --tol --rel-tol --rel",
     "--atol {}": "--abs-tol --abs",
     "--min-effect {}": "--threshold --effect",

@@ -66,7 +66,9 @@ def export(framework: AnyFramework, source: object, request: ExportRequest) -> o
     """Convert a model."""
     for name in request.options:
         if name not in framework.options:
-            raise BadOption.unknown(f"option of {framework.converter}", name, framework.options, option="options")
+            raise BadOption.unknown(
+                f"option of {framework.converter}", name, framework.options, option="converter_options"
+            )
     try:
         with _quiet():
             return framework.export(source, request)

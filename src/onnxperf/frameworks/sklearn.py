@@ -185,7 +185,7 @@ def _check_estimators(source: Estimator, options: Mapping[object, object]) -> No
         if not isinstance(key, str) and key not in known:
             named = key.__name__ if isinstance(key, type) else key
             names = dict.fromkeys(type(part).__name__ for part in parts)
-            raise BadOption.unknown("estimator in `options`", named, names, option="options")
+            raise BadOption.unknown("estimator in `converter_options`", named, names, option="converter_options")
 
 
 def _known_operators(option: str, given: str | Collection[str], convert: Callable[[], onnx.ModelProto]) -> set[str]:

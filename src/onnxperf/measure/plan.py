@@ -122,7 +122,7 @@ def make_plan(costs: Costs, options: RaceOptions) -> Plan:
     """Plan a race from its costs; its time is for all that comes after the first start."""
     call_ns, budget_ns = costs.call_ns, (options.time or DEFAULT_TIME_S) * 1e9
     every_ns = pace_ns(options)
-    calls = tuple(options.calls or calls_per_block(each, every_ns) for each in call_ns)
+    calls = tuple(options.calls_per_block or calls_per_block(each, every_ns) for each in call_ns)
     single_calls = tuple(0 if every_ns or each >= _EACH_NS else _SINGLE_CALLS for each in call_ns)
     split_calls = tuple(_split_calls(each) if options.split else 0 for each in call_ns)
     singles_ns = sum(map(operator.mul, call_ns, single_calls))
@@ -229,7 +229,7 @@ def _in_launches(rounds: int, rounds_each: int, per_launch: int, costs: Costs) -
 
 def has_room_for_launches(subjects: int, options: RaceOptions) -> bool:
     """Whether a race may have more than one launch, however short its calls are."""
-    turn_ns = WARM_NS + (0 if options.calls else BLOCK_NS)
+    turn_ns = WARM_NS + (0 if options.calls_per_block else BLOCK_NS)
     rounds = (options.time or DEFAULT_TIME_S) * 1e9 / (subjects * turn_ns)
     return (options.blocks or rounds) >= MIN_ROUNDS
 
@@ -332,7 +332,7 @@ def looks_at(units: int, is_fixed: bool = False) -> tuple[int, ...]:
 def block_seconds(options: RaceOptions) -> float:
     """How long a block with pauses takes at least."""
     every_ns = pace_ns(options)
-    return _turn_ns(0.0, options.calls or calls_per_block(0.0, every_ns), every_ns) / 1e9
+    return _turn_ns(0.0, options.calls_per_block or calls_per_block(0.0, every_ns), every_ns) / 1e9
 
 
 def _turn_ns(call_ns: float, calls: int, every_ns: int = 0) -> float:

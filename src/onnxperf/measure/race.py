@@ -195,7 +195,7 @@ def _plan(group: WorkerGroup, start_ns: int, options: RaceOptions) -> planning.P
     counts = zip(plan.calls, plan.single_calls, plan.split_calls, strict=True)
     for run, (calls, single_calls, split_calls) in zip(runs, counts, strict=True):
         run.calls, run.single_calls, run.split_calls, run.pieces = calls, single_calls, split_calls, plan.pieces
-        run.longest_ns = 0 if options.calls else planning.LONGEST_BLOCK_NS
+        run.longest_ns = 0 if options.calls_per_block else planning.LONGEST_BLOCK_NS
         if options.every is not None:
             run.every_ns = planning.pace_ns(options)
             run.conditions["every_s"] = options.every

@@ -10,6 +10,8 @@ from onnxperf.records.options import InputOptions, Signature
 
 Shape = tuple[int, ...]
 Pattern = tuple[int | str | None, ...]
+BATCH_NAMES = ("batch", "batch_size", "N")
+"""What the batch dimension may be called."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ def settle(signatures: Sequence[Signature], options: InputOptions, given: Mappin
     """Shapes that agree with the model, the given arrays and the options; what is not set becomes 1."""
     _check_options(signatures, options)
     patterns = {s.name: _pattern(s, options, given) for s in signatures}
+    batch = {} if options.batch is None else _batch_dims(patterns, options.batch)
     free = {key: None for name, pattern in patterns.items() for _, key in _free_axes(name, pattern)}
     claims = [
         *(c for name, shape in given.items() for c in _claims_of_shape(name, patterns[name], shape, BadFeed)),
@@ -43,7 +46,7 @@ def settle(signatures: Sequence[Signature], options: InputOptions, given: Mappin
             for name, shape in options.shapes.items()
             for c in _claims_of_shape(name, patterns[name], shape, BadOption)
         ),
-        *(_claim_of_dim(key, size, patterns) for key, size in options.dims.items()),
+        *(_claim_of_dim(key, size, patterns) for key, size in (*options.dims.items(), *batch.items())),
     ]
     sizes = _agree(claims)
     dims = {key: sizes.get(key, 1) for key in free}
@@ -52,6 +55,19 @@ def settle(signatures: Sequence[Signature], options: InputOptions, given: Mappin
         dims=dims,
         unset=tuple(key for key in free if key not in sizes),
     )
+
+
+def _batch_dims(patterns: Mapping[str, Pattern], size: int) -> dict[str, int]:
+    """The batch dimension by its name, or the first axes of all inputs if they have none."""
+    free = {key: None for name, pattern in patterns.items() for _, key in _free_axes(name, pattern)}
+    named = [key for key in BATCH_NAMES if key in free]
+    if named:
+        return dict.fromkeys(named, size)
+    first = [f"{name}.0" for name in patterns]
+    if first and all(key in free for key in first):
+        return dict.fromkeys(first, size)
+    which = f"use `dims` with one of: {', '.join(free)}" if free else "all sizes of this model are fixed"
+    raise BadOption(f"no dimension is named {', '.join(BATCH_NAMES)}; {which}", option="batch", value=size)
 
 
 def text_of_pattern(pattern: Pattern) -> str:

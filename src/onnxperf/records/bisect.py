@@ -11,7 +11,7 @@ from onnxperf.records.comparison import Verdict
 from onnxperf.records.numbers import Amount, Count, Signed
 from onnxperf.records.race import Case
 
-Over = Literal["releases", "optimizers", "options", "nodes"]
+Over = Literal["releases", "optimizers", "settings", "nodes"]
 By = Literal["time", "accuracy", "memory"]
 Change = Literal["any", "worse", "better"]
 Purpose = Literal["ends", "search", "repeat"]

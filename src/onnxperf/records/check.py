@@ -53,8 +53,6 @@ class NodeDifference(Struct, frozen=True, kw_only=True):
     """Names of its inputs, which are still equal."""
     difference: Difference
     """Of its first output that differs."""
-    saved: str | None = None
-    """File with its inputs and outputs, if they were saved."""
 
 
 class Check(Document, frozen=True, kw_only=True):

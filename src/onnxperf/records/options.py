@@ -6,14 +6,12 @@ from typing import Literal
 
 from msgspec import Struct
 
-from onnxperf.records import timeouts
+from onnxperf.records.timeouts import TIMEOUT_S
 
 OptLevel = Literal["disable", "basic", "extended", "layout", "all"]
 ArenaSetting = Literal["default", "off", "same-as-requested", "shrinkage"]
 ExecutionMode = Literal["sequential", "parallel"]
 ExecutionOrder = Literal["default", "priority-based", "memory-efficient"]
-
-STEP_TIMEOUT_S, LONG_TIMEOUT_S = timeouts.STEP_TIMEOUT_S, timeouts.LONG_TIMEOUT_S
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):
@@ -75,6 +73,8 @@ class InputOptions(Struct, frozen=True, kw_only=True):
     """Seed of the random inputs."""
     dims: dict[str, int] = {}
     """Sizes by symbolic name ("batch") or by input and axis ("X.0")."""
+    batch: int | None = None
+    """Size of the batch dimension, whatever its name is."""
     shapes: dict[str, tuple[int, ...]] = {}
     """Whole shapes by input name."""
     ranges: dict[str, tuple[float, float]] = {}
@@ -96,7 +96,7 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
     """Seconds of untimed calls before a subject's first block; later launches have a tenth of it."""
     blocks: int | None = None
     """Rounds, fixed by hand."""
-    calls: int | None = None
+    calls_per_block: int | None = None
     """Calls per block, fixed by hand."""
     seed: int = 0
     """Seed of the order of the subjects."""
@@ -115,7 +115,7 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
 class WorkerLimits(Struct, frozen=True, kw_only=True):
     """What a worker may take before it is ended."""
 
-    timeout: float = STEP_TIMEOUT_S
+    timeout: float = TIMEOUT_S
     """Seconds that one step of a worker (loading, a block) may take."""
     memory_limit: int | None = None
     """Bytes of resident memory that a worker may need; one that needs more is ended as `oom`."""

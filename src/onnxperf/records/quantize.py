@@ -81,7 +81,7 @@ class TriedWay(Struct, frozen=True, kw_only=True):
     verdict: Verdict | None = None
     """What the interval says."""
     error: float | None = None
-    """Largest relative error of an output on the inputs that choose; null where it is not finite."""
+    """Largest difference of an output / its largest value, on the inputs that choose; null where it is not finite."""
     acceptable: bool = False
     """Whether that is within the limit."""
 
@@ -108,7 +108,7 @@ class LayerChange(Struct, frozen=True, kw_only=True):
     excluded: bool = False
     """Left in float32 in the result, because it was slower in int8."""
     error: float | None = None
-    """Largest relative error of an output where only this layer is quantised; null where that was not measured."""
+    """The same where only this layer is quantised; null where that was not measured."""
 
 
 class UnfusedPair(Struct, frozen=True, kw_only=True):
@@ -149,7 +149,7 @@ class Quantization(Experiment, frozen=True, kw_only=True):
     overlap: bool = False
     """There was one input only: it calibrated, chose, and measured the errors."""
     max_error: float = 0.1
-    """Relative error that was accepted."""
+    """Largest difference of an output / its largest value that was accepted."""
     ways: tuple[TriedWay, ...] = ()
     """What was tried, in this order."""
     best: str = ""

@@ -149,10 +149,6 @@ class Tuning(Experiment, frozen=True, kw_only=True):
     """The confirming race with its raw timings; null where none took place, or memory was compared."""
     snippet: str = ""
     """Python that sets up and calls the winner with onnxruntime alone."""
-    saved: str = ""
-    """File with the settings of the winner."""
-    saved_model: str = ""
-    """File with the rewritten model, where that is part of the winner."""
     interrupted: bool = False
     """Stopped by the user before its end."""
 

@@ -160,7 +160,15 @@ class Result(ABC, Generic[R]):
     def save(self, path: str | Path, table: str | None = None) -> None:
         """Write a file in the format of its extension; `table`, or a name such as all.flat.csv, chooses the table."""
         suffix = suffix_of(path, self.formats())
-        write(Path(path), self.encode(suffix, table or self.table_in(path, suffix)))
+        self.write(Path(path), suffix, table or self.table_in(path, suffix))
+
+    def write(self, path: Path, suffix: str, table: str | None) -> None:
+        """Write one file; a result whose file may need others next to it writes these, too."""
+        write(path, self.encode(suffix, table))
+
+    def needs_a_folder(self, _suffix: str) -> bool:
+        """Whether such a file has others next to it, and cannot go to standard output."""
+        return False
 
     @classmethod
     def table_in(cls, path: str | Path, suffix: str) -> str | None:

@@ -87,6 +87,9 @@ class BenchResult(Result[Bench]):
         )
     }
 
+    max_slowdown: float | None = None
+    """Slowdown that subjects must not exceed, if one was given."""
+
     def page(self) -> Page:
         """One race with all its figures, or a row per case of many."""
         if len(self.cases) == 1:
@@ -150,6 +153,16 @@ class BenchResult(Result[Bench]):
         if len(found) > 1:
             raise KeyError(f"{len(found)} cases have a subject {name!r}; choose one from .cases")
         return found[0]
+
+    @property
+    def ok(self) -> bool:
+        """Whether all of it was measured without a fault, and no subject exceeds `max_slowdown`."""
+        return super().ok and not self.exceeding
+
+    @property
+    def exceeding(self) -> list[Subject]:
+        """Subjects that exceed the slowdown that the race was to keep to."""
+        return [] if self.max_slowdown is None else self.slower_than(self.max_slowdown)
 
     def slower_than(self, max_slowdown: float) -> list[Subject]:
         """Subjects that are slower than their baseline by more than this (0.05 is 5 %), beyond the noise."""

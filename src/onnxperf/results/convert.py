@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,9 +34,13 @@ class ConvertResult(Result[Conversion]):
         ".onnx": Format("the converted model", lambda result, _table: result.proto.SerializeToString(), binary=True)
     }
 
-    def __init__(self, record: Conversion, proto: ModelProto | None = None) -> None:
+    def __init__(
+        self, record: Conversion, proto: ModelProto | None = None, remember: Callable[[Path], None] | None = None
+    ) -> None:
         super().__init__(record)
         self._proto = proto
+        self._remember = remember
+        """Called with the file of the model, so that its source is found again; None if nothing names the source."""
 
     def page(self) -> Page:
         """Where the model came from, its inputs and outputs, and whether it agrees with its source."""
@@ -68,9 +73,9 @@ class ConvertResult(Result[Conversion]):
         return self.equal
 
     def save(self, path: str | Path, table: str | None = None, *, force: bool = False) -> None:
-        """Write a file in the format that its ending names.
+        """Write a file in the format of its extension.
 
-        The model is written unless it differs from its source; weights of a large one go into a file beside it.
+        The model is written unless it differs from its source; weights of a large one go into a file next to it.
         """
         if suffix_of(path, self.formats()) == ".onnx":
             self._save_model(Path(path), force)
@@ -84,6 +89,8 @@ class ConvertResult(Result[Conversion]):
         has_weights_beside = write_model(self.proto, path, self.record.size_bytes)
         notes = (f"its weights are in {path.name}.data, which must stay beside it",) if has_weights_beside else ()
         self.record = replace(self.record, output=str(path), notes=(*self.record.notes, *notes))
+        if self._remember is not None:
+            self._remember(path)
 
 
 def _outputs(record: Conversion) -> DataFrame:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from onnxperf.analyze.trace.diff_sources import by_source, knows_sources, shown_sources
 from onnxperf.analyze.trace.diff_sums import by_call, by_row, row_changed_most
 from onnxperf.errors import BadOption
 from onnxperf.records.diff import Diff
+from onnxperf.render.graph.png import graph_png, require_resvg
 from onnxperf.render.kit.chart import MAX_BARS
 from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.diff import MIN_SHARE, diff_page
@@ -17,6 +18,7 @@ from onnxperf.render.profile.diff_chart import diff_plot, operators_plot
 from onnxperf.render.web.base import Section, Story, without_tables
 from onnxperf.render.web.sections.diff import diff_sections
 from onnxperf.results.base import Result, frame_of, with_total
+from onnxperf.results.formats import Format
 from onnxperf.results.profile import ProfileResult
 
 if TYPE_CHECKING:
@@ -79,11 +81,27 @@ class DiffResult(Result[Diff]):
         "nodes": lambda record, ax=None: diff_plot(record, by_call(record, MIN_SHARE, MAX_BARS), ax),
         "operators": operators_plot,
     }
+    own_formats = {
+        ".graph.svg": Format("a drawing of both graphs", lambda result, _table: result.graph_svg().encode()),
+        ".graph.png": Format(
+            "a drawing of both graphs",
+            lambda result, _table: graph_png(result.graph_svg()),
+            requires=require_resvg,
+            binary=True,
+        ),
+    }
 
-    def __init__(self, record: Diff, before: ProfileResult | None = None, after: ProfileResult | None = None) -> None:
+    def __init__(
+        self,
+        record: Diff,
+        before: ProfileResult | None = None,
+        after: ProfileResult | None = None,
+        drawing: Callable[[], str] | None = None,
+    ) -> None:
         super().__init__(record)
         self.before = before or ProfileResult(record.before)
         self.after = after or ProfileResult(record.after)
+        self._drawing = drawing
 
     def page(self, min_share: float = MIN_SHARE) -> Page:
         """Both sides, the result of the race, and the nodes side by side."""
@@ -191,6 +209,12 @@ class DiffResult(Result[Diff]):
         kept = sums[both >= min_share * both.sum()]
         ordered: DataFrame = kept.loc[both[kept.index].sort_values(ascending=False, kind="stable").index]
         return ordered
+
+    def graph_svg(self) -> str:
+        """Both graphs with what was kept, fused, removed and added, as `onnxperf.diff_view` draws them."""
+        if self._drawing is None:
+            raise BadOption("only a diff of models has graphs to draw, and only until it is read from the store")
+        return self._drawing()
 
     def plot(self, ax: Sequence[Axes] | None = None, min_share: float = MIN_SHARE) -> AxesArray:
         """Duration and count, side by side, per label."""

@@ -1,4 +1,4 @@
-"""What an optimisation did to a model: a view on its record."""
+"""What an optimization did to a model: a view on its record."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class OptimizeResult(Result[Optimization]):
-    """What `onnxperf.optimize` returns; the optimised model is in the file `path`."""
+    """What `onnxperf.optimize` returns; the optimized model is in the file `path`."""
 
     tables = {
         "groups": lambda self: struct_frame(self.record.groups, SourceGroup),
@@ -26,11 +26,11 @@ class OptimizeResult(Result[Optimization]):
     }
     """One row per group, which nodes became which; and the nodes per operator type."""
     sections = (optimize_sections,)
-    own_formats = {".onnx": Format("the optimised model", lambda result, _table: _model(result.path), binary=True)}
+    own_formats = {".onnx": Format("the optimized model", lambda result, _table: _model(result.path), binary=True)}
 
     @property
     def path(self) -> str:
-        """File of the optimised model."""
+        """File of the optimized model."""
         return self.record.output
 
     def page(self, everything: bool = False) -> Page:
@@ -50,4 +50,4 @@ def _model(path: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        raise BadInput(f"cannot read the optimised model {path}: {error.strerror}") from error
+        raise BadInput(f"cannot read the optimized model {path}: {error.strerror}") from error

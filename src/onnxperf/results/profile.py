@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -22,6 +23,7 @@ from onnxperf.records.headroom import Limit
 from onnxperf.records.profile import ModuleTime, NodeTime, OperatorTime, Profile, SourceTime, Timeline, sum_of
 from onnxperf.records.trace import Coded, Trace
 from onnxperf.records.view import GraphView
+from onnxperf.render.kit.files import write
 from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.page import TOP, profile_page
 from onnxperf.render.profile.perfetto import perfetto_json
@@ -44,6 +46,9 @@ Timed = OperatorTime | NodeTime | ModuleTime | SourceTime
 T = TypeVar("T", bound=Timed)
 
 
+TRACE = ".trace.json"
+
+
 class ProfileResult(Result[Profile]):
     """What `onnxperf.profile` returns; `record` holds the sums, `events` every event."""
 
@@ -59,6 +64,7 @@ class ProfileResult(Result[Profile]):
     charts = {"operators": profile_plot, "nodes": nodes_plot, "sources": sources_plot, "roofline": roofline_plot}
     own_formats = {
         ".perfetto.json": Format("the trace, for ui.perfetto.dev", lambda result, _table: result.perfetto()),
+        TRACE: Format("the trace as onnxruntime wrote it", lambda result, _table: result.raw_traces()[0]),
     }
 
     def __init__(
@@ -69,6 +75,7 @@ class ProfileResult(Result[Profile]):
         weights: Callable[[], Mapping[str, float]] | None = None,
         executed: Graph | None = None,
         view: Callable[[], GraphView] | None = None,
+        raw_traces: Callable[[], Sequence[bytes]] | None = None,
     ) -> None:
         super().__init__(record)
         self._trace = trace
@@ -76,6 +83,7 @@ class ProfileResult(Result[Profile]):
         self._weights = weights or dict
         self._executed = executed
         self._view = view
+        self._raw_traces = raw_traces
 
     @property
     def trace(self) -> Trace:
@@ -239,6 +247,19 @@ class ProfileResult(Result[Profile]):
     def perfetto(self) -> bytes:
         """The trace in a form that Perfetto opens: one track per thread, and counters of the arena's memory."""
         return perfetto_json(self.trace, self.record.model)
+
+    def raw_traces(self) -> Sequence[bytes]:
+        """What onnxruntime wrote, one file per process; they are deleted with the result."""
+        if self._raw_traces is None:
+            raise BadOption("only a model that was profiled just now has traces of onnxruntime to write")
+        return self._raw_traces()
+
+    def write(self, path: Path, suffix: str, table: str | None) -> None:
+        """Write one file; traces of later processes have a number in their names."""
+        super().write(path, suffix, table)
+        start = str(path)[: -len(TRACE)]
+        for number, trace in enumerate(self.raw_traces()[1:] if suffix == TRACE else (), 2):
+            write(Path(f"{start}-{number}{TRACE}"), trace)
 
     def _limits(self, of: Literal["nodes", "operators", "sources", "modules"]) -> Sequence[Limit]:
         """The limits of rows, in their order; none where they were not requested."""

@@ -59,7 +59,7 @@ class RewriteResult(Result[Rewrite]):
         return rewrite_page(self.record, notes_on_readings(race) if race is not None else ())
 
     def save(self, path: str | Path, table: str | None = None) -> None:
-        """Write a file in the format that its ending names; weights of a large model go into a file beside it."""
+        """Write a file in the format of its extension; weights of a large model go into a file next to it."""
         if suffix_of(path, self.formats()) == ".onnx":
             model = self.onnx
             write_model(model, Path(path), model.ByteSize())

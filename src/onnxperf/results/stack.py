@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -24,10 +25,9 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from pyinstrument.session import Session
 
-FLAME = ".svg"
-"""The one kind of file that needs native frames."""
-MEMRAY = ".memray.html"
-"""The one that needs allocations."""
+_FLAME, _MEMRAY = ".svg", ".memray.html"
+NEEDED = {_FLAME: "native", _MEMRAY: "allocations"}
+"""Options without which there is nothing to write into such files."""
 
 
 class StackResult(Result[Stack]):
@@ -45,9 +45,9 @@ class StackResult(Result[Stack]):
     own_formats = {
         ".txt": Format("the tree, the tables and the answer", lambda self, _: self.printed().encode()),
         ".pyinstrument.html": Format("pyinstrument's own page", lambda self, _: self.html().encode()),
-        MEMRAY: Format("memray's flame graph of allocations", lambda self, _: self.memray().encode()),
+        _MEMRAY: Format("memray's flame graph of allocations", lambda self, _: self.memray().encode()),
         ".speedscope.json": Format("the samples for speedscope.app", lambda self, _: self.speedscope().encode()),
-        FLAME: Format("the flame graph of native frames", lambda self, _: self.flame().encode()),
+        _FLAME: Format("the flame graph of native frames", lambda self, _: self.flame().encode()),
     }
 
     def __init__(
@@ -70,9 +70,9 @@ class StackResult(Result[Stack]):
         return session_of(self._data)
 
     def page(self, everything: bool = False, top: int = 15) -> Page:
-        """The tree with folded library frames unless `everything` is wanted; the first functions; the answer."""
+        """The tree, the first functions and the answer; if `everything` is wanted, nothing is folded or left out."""
         tree = tree_part(self.session, everything) if self._data is not None else None
-        return stack_page(self.record, tree, top)
+        return stack_page(self.record, tree, sys.maxsize if everything else top)
 
     def printed(self) -> str:
         """The whole page as text, for results that still have their tree."""
@@ -97,7 +97,7 @@ class StackResult(Result[Stack]):
         return stack_sections(self.record, functions(self.record.frames))
 
     def speedscope(self) -> str:
-        """For speedscope.app: the samples of py-spy where native frames were requested, or the tree."""
+        """For speedscope.app: the samples of py-spy if native frames were requested, or the tree."""
         return flame.speedscope(self.samples, self._title) if self.samples else session_speedscope(self.session)
 
     def flame(self) -> str:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from onnxperf.errors import FileNotWritten
 from onnxperf.records.race import SUBJECT_COLUMNS
-from onnxperf.records.tune import TuneRow, Tuning
+from onnxperf.records.tune import TunedSettings, TuneRow, Tuning
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.tune import tune_page
 from onnxperf.render.race.tune_chart import tune_plot
 from onnxperf.render.web.sections.tune import tune_sections
 from onnxperf.results.base import Result, frame_of
+from onnxperf.results.formats import Format
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+SETTINGS = ".settings.json"
+"""How names of files of settings end."""
 _ROW_COLUMNS = (
     "stage",
     "status",
@@ -41,6 +49,16 @@ class TuneResult(Result[Tuning]):
     """One row per candidate, the confirming race, and the candidates of which none is both better and more exact."""
     charts = {"choices": tune_plot}
     sections = (tune_sections,)
+    own_formats = {
+        SETTINGS: Format(
+            "the settings of the winner, as a variant takes them", lambda result, _table: result.settings_bytes()
+        )
+    }
+
+    def __init__(self, record: Tuning, write_model: Callable[[Path], None] | None = None) -> None:
+        super().__init__(record)
+        self._write_model = write_model
+        """Writes the rewritten model that is part of the winner; None if there is none, or it is not there any more."""
 
     def page(self) -> Page:
         """What each candidate gave, and what is proven."""
@@ -69,6 +87,34 @@ class TuneResult(Result[Tuning]):
             return {}
         kinds = {"call": winner.call or self.record.call, "runtime": winner.runtime}
         return {**winner.settings, **{name: each for name, each in kinds.items() if each}}
+
+    def settings_bytes(self) -> bytes:
+        """A file with the settings of the winner; there is none for the defaults, or for what is not confirmed."""
+        record, winner = self.record, self.record.winner
+        if winner is None or not self:
+            raise FileNotWritten("no settings were written: there is no winner")
+        if winner.rewrite and self._write_model is None:
+            problem = f"the settings are for a rewritten model ({winner.rewrite}), which is not saved with a run"
+            raise FileNotWritten(f"no settings were written: {problem}; tune again")
+        saved = TunedSettings(
+            model=record.model,
+            fingerprint=record.fingerprint,
+            dims=record.dims,
+            settings=winner.settings,
+            call=winner.call or record.call,
+            runtime=winner.runtime,
+        )
+        return msgspec.json.format(msgspec.json.encode(saved), indent=2) + b"\n"
+
+    def write(self, path: Path, suffix: str, table: str | None) -> None:
+        """Write one file; NAME.settings.json has NAME.onnx next to it, if it is for a rewritten model."""
+        super().write(path, suffix, table)
+        if self._write_model is not None and self.needs_a_folder(suffix):
+            self._write_model(path.with_name(f"{path.name[: -len(SETTINGS)]}.onnx"))
+
+    def needs_a_folder(self, suffix: str) -> bool:
+        """Whether the settings are for a rewritten model, which is written next to them."""
+        return suffix == SETTINGS and bool(self) and self._write_model is not None
 
     @property
     def snippet(self) -> str:

@@ -6,7 +6,6 @@ import base64
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from html import escape
-from pathlib import Path
 from typing import Literal
 
 from onnxperf.errors import BadOption
@@ -163,12 +162,6 @@ class ViewResult(Result[GraphView]):
 
             return _window(json_tree(self.content))
         return _window(self.content if self.form == "svg" else f"<pre>{escape(self.content)}</pre>")
-
-
-def check_netron_path(path: str | Path) -> None:
-    """Refuse a file that Netron would not take."""
-    if Path(path).suffix.lower() != ".json":
-        raise BadOption(option="netron", value=path, expected="a file that ends with .json, which is what Netron reads")
 
 
 def _window(picture: str) -> str:

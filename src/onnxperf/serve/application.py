@@ -12,13 +12,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from onnxperf.errors import OnnxperfError, StoreError
+from onnxperf.options.spelling import as_flags
 from onnxperf.serve.data import data, document_of
 from onnxperf.serve.guard import Guard
 from onnxperf.serve.pages import pages
 from onnxperf.serve.templates import error_answer
 from onnxperf.store import Store
 from onnxperf.wording.names import capital
-from onnxperf.wording.options import as_flags
 
 
 def application(store: Store, hosts: frozenset[str] | None = None, token: str = "") -> Guard:

@@ -84,10 +84,10 @@ def compare_runs(request: Request, first: looking.RunName, second: looking.RunNa
 
 @data.get("/history", responses=_holds())
 def show_history(
-    request: Request, model: looking.ModelName, by: looking.Way = "", limit: looking.Newest = 0
+    request: Request, model: looking.ModelName, group_by: looking.GroupBy = "", top: looking.Newest = 0
 ) -> Response:
     """How the times of a model have changed, per machine, with change points."""
-    return json_answer(looking.history_of(looking.store_of(request), model, by, limit).record)
+    return json_answer(looking.history_of(looking.store_of(request), model, group_by, top).record)
 
 
 @data.get("/models", responses=_holds(list[KnownModel]))

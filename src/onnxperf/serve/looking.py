@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import Path, Query, Request
 from starlette.exceptions import HTTPException
 
+import onnxperf
 from onnxperf.errors import BadOption, DamagedRun
 from onnxperf.records.runs import KeptRun
 from onnxperf.results.base import Result
@@ -46,11 +47,11 @@ RunName = Annotated[str, Query(max_length=LONGEST_TEXT, description="The id of a
 RunPath = Annotated[str, Path(max_length=LONGEST_TEXT, description="The id of a run, the start of one, or last.")]
 ModelName = Annotated[str, Query(max_length=LONGEST_TEXT, description="The label of a model.")]
 Newest = Annotated[int, Query(ge=0, le=10**6, description="Only the newest runs of each series; 0 means all.")]
-Way = Annotated[
+GroupBy = Annotated[
     str,
     Query(
         max_length=LONGEST_TEXT,
-        description="What the points stand for: day, version, commit or machine; every run unless given.",
+        description="What the points stand for: day, version, commit or machine. Without it, each is a run.",
     ),
 ]
 
@@ -88,12 +89,16 @@ def run_named(store: Store, name: str) -> KeptRun:
         raise HTTPException(404, f"There is no run {name!r}." if text.startswith("no run") else f"{text}.") from error
 
 
+def _in(store: Store, **others: Any) -> dict[str, Any]:
+    """Keywords of a public function: besides a place, it takes a store that is open already."""
+    return {"store": store, **others}
+
+
 def result_of(store: Store, name: str) -> Result[Any]:
     """A run as if it had just been measured."""
-    from onnxperf.api._keeping.kept_runs import load_result
-
     with _readable():
-        return load_result(name, store=store)
+        found: Result[Any] = onnxperf.load_run(name, **_in(store))
+        return found
 
 
 def located(store: Store, run: KeptRun) -> FoundRun:
@@ -104,11 +109,9 @@ def located(store: Store, run: KeptRun) -> FoundRun:
 
 def compared(store: Store, first: str, second: str) -> ComparisonResult:
     """Two runs compared through a subject that both have."""
-    from onnxperf.api._keeping.kept_runs import compare
-
     one, other = run_named(store, first), run_named(store, second)
     with _readable():
-        return compare(one.id, other.id, store=store)
+        return onnxperf.compare_runs(one.id, other.id, **_in(store))
 
 
 @contextlib.contextmanager
@@ -120,11 +123,11 @@ def _readable() -> Iterator[None]:
         raise HTTPException(422, f"{capital(str(error))}.") from error
 
 
-def history_of(store: Store, model: str, by: str, limit: int) -> Result[Any]:
-    """How the times of a model have changed in the newest runs of each series; a limit of 0 means all."""
-    from onnxperf.api.history import history_of_label
-
-    found = history_of_label(model, by or None, limit or None, store)
-    if found is None:
-        raise HTTPException(404, f"There is no race of {name_of(model)}.")
-    return found
+def history_of(store: Store, model: str, group_by: str, top: int) -> Result[Any]:
+    """How the times of a model have changed in the newest runs of each series; 0 means all of them."""
+    try:  # no request may open a file
+        return onnxperf.history(model, by_label=True, **_in(store, group_by=group_by or None, top=top or None))
+    except BadOption as error:
+        if str(error).startswith("no race"):
+            raise HTTPException(404, f"There is no race of {name_of(model)}.") from error
+        raise

@@ -94,21 +94,21 @@ def compare_page(
 
 @pages.get("/history")
 def history_page(
-    request: Request, model: looking.ModelName = "", by: looking.Way = "", limit: looking.Newest = NEWEST
+    request: Request, model: looking.ModelName = "", group_by: looking.GroupBy = "", top: looking.Newest = NEWEST
 ) -> Response:
     """The history of a model, or the models that have one."""
     store = looking.store_of(request)
     if not model:
         return page_answer("history.html", title="History", path="/history", models=looking.models(store), ways=_WAYS)
-    result = looking.history_of(store, model, by, limit)
+    result = looking.history_of(store, model, group_by, top)
 
-    def way_to(words: str, by: str, limit: int) -> tuple[str, str]:
-        shown = {} if limit == NEWEST else {"limit": str(limit)}
-        return words, address("/history", model=model, by=by, **shown)
+    def link(words: str, way: str, newest: int) -> tuple[str, str]:
+        shown = {} if newest == NEWEST else {"top": str(newest)}
+        return words, address("/history", model=model, group_by=way, **shown)
 
-    more = [way_to(f"by {way or 'run'}", way, limit) for way in _WAYS if way != by]
-    other = way_to("all runs", by, 0) if limit else way_to(f"newest {NEWEST}", by, NEWEST)
-    facts = [f"at most the newest {grouped(limit)} runs of each series"] if limit else []
+    more = [link(f"by {way or 'run'}", way, top) for way in _WAYS if way != group_by]
+    other = link("all runs", group_by, 0) if top else link(f"newest {NEWEST}", group_by, NEWEST)
+    facts = [f"at most the newest {grouped(top)} runs of each series"] if top else []
     return _report(result, f"history {name_of(model)}", [("History", "/history"), *more, other], facts)
 
 

@@ -92,7 +92,7 @@ def _operation(path: str, get: Schema) -> Operation:
 def _parameter_type(schema: Schema) -> str:
     words = type_words(schema).words
     default = schema.get("default")
-    return f"{words}, {default} unless given" if default not in (None, "") else words
+    return f"{words} [default: {default}]" if default not in (None, "") else words
 
 
 def _content(answer: Schema) -> TypeWords:

@@ -15,6 +15,8 @@ from urllib.parse import quote
 from onnxperf.errors import BadOption, required
 from onnxperf.store import is_missing, open_store, place_of
 
+Where = bool | str | Path | None
+"""True, or None, is the usual store."""
 VARIABLE = "ONNXPERF_TOKEN"
 _SHORTEST_TOKEN = 16
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -37,13 +39,14 @@ class Door(NamedTuple):
     token: str
 
 
-def open_door(where: str | Path | None, host: str, port: int, token: str | None) -> Door:
+def open_door(where: Where, host: str, port: int, token: str | None) -> Door:
     """Listen at an address; one that other machines reach has a token. A store that is missing is refused."""
     required("fastapi", "serve")
     required("uvicorn", "serve")
-    if is_missing(where):  # looking makes no file
+    place = _place_in(where)
+    if is_missing(place):  # looking makes no file
         raise BadOption(
-            f"there is no store at {place_of(where)} yet; a run makes it, such as onnxperf bench zoo:tiny-linear"
+            f"there is no store at {place_of(place)} yet; a run makes it, such as onnxperf bench zoo:tiny-linear"
         )
     token = token if token is not None else os.environ.get(VARIABLE)
     if token is not None and len(token) < _SHORTEST_TOKEN:
@@ -52,10 +55,10 @@ def open_door(where: str | Path | None, host: str, port: int, token: str | None)
     listener = _listener(host, port)
     shown = f"[{host}]" if ":" in host else host
     url = f"http://{shown}:{listener.getsockname()[1]}/{f'?token={quote(made)}' if made else ''}"
-    return Door(place_of(where), listener, url, names_of(host), token or made)
+    return Door(place_of(place), listener, url, names_of(host), token or made)
 
 
-def serve_store(where: str | Path | None, door: Door) -> None:
+def serve_store(where: Where, door: Door) -> None:
     """Answer requests until SIGINT or SIGTERM."""
     import uvicorn
 
@@ -64,7 +67,7 @@ def serve_store(where: str | Path | None, door: Door) -> None:
 
     silence_libraries()
     most = most_connections()
-    with door.listener, open_store(where, reading=True) as store:
+    with door.listener, open_store(_place_in(where), reading=True) as store:
         config = uvicorn.Config(
             application(store, door.hosts, door.token),
             http=LimitedProtocol,
@@ -101,6 +104,10 @@ def _listener(host: str, port: int) -> socket.socket:
         raise BadOption(
             f"cannot listen at {host} port {port}: {reason}; choose another `port` (0 takes a free one) or `host`"
         ) from error
+
+
+def _place_in(where: Where) -> str | Path | None:
+    return None if isinstance(where, bool) else where
 
 
 def _is_loopback(host: str) -> bool:

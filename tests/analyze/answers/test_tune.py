@@ -41,17 +41,17 @@ INT8 = TuneChoice(name="int8", knobs=("rewrite",), rewrite="int8", approximate=T
     [
         (
             TUNED,
-            "allow_spinning=0 is 1.250 times as fast as onnxruntime's defaults (1.200 to 1.300): 80.0 µs instead of "
+            "allow_spinning=0 is 1.250 times as fast as the defaults (1.200 to 1.300): 80.0 µs instead of "
             "100 µs, in a race of its own on fresh inputs. 1 of 1 candidate tried.",
         ),
         (
             replace(TUNED, goal="cpu"),
-            "allow_spinning=0 uses 0.800 times the CPU time of onnxruntime's defaults (0.769 to 0.833): 80.0 µs "
+            "allow_spinning=0 uses 0.800 times the CPU time of the defaults (0.769 to 0.833): 80.0 µs "
             "instead of 100 µs, in a race of its own on fresh inputs. 1 of 1 candidate tried.",
         ),
         (
             replace(TUNED, goal="memory", before=100e6, after=80e6),
-            "allow_spinning=0 needs 0.800 times the memory of onnxruntime's defaults (0.769 to 0.833): 80.0 MB "
+            "allow_spinning=0 needs 0.800 times the memory of the defaults (0.769 to 0.833): 80.0 MB "
             "instead of 100 MB, in fresh processes on fresh inputs. 1 of 1 candidate tried.",
         ),
         (

@@ -7,10 +7,10 @@ import re
 import pytest
 from msgspec.structs import replace
 
+from onnxperf.options.spelling import as_flags
 from onnxperf.records.advice import Advice, Hazard, OperatorShare
 from onnxperf.render.kit.console import page_text
 from onnxperf.results.advise import AdviseResult
-from onnxperf.wording.options import as_flags
 from tests.analyze.answers.test_advise_answer import GAIN, NONE, ONE, SPINNING, THREADS, TRADE
 from tests.render.examples import NASTY_NAMES, machine
 

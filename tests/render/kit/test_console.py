@@ -10,10 +10,10 @@ from hypothesis import given
 from rich.cells import cell_len
 from rich.console import Console
 
+from onnxperf.options.spelling import as_flags
 from onnxperf.render.kit.console import page_text, print_page
 from onnxperf.render.kit.page import GAP, Flow, Heading, Line, Page, Verbatim, closing
 from onnxperf.render.kit.table import Table
-from onnxperf.wording.options import as_flags
 from tests.render.kit import toys
 
 LONG = "a_very_long_name_of_a_subject_with_an_end_that_differs"

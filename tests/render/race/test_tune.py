@@ -52,8 +52,6 @@ RECORD = Tuning(
     after=9_300.0,
     confirmation=Case(model="linear", subjects=(Subject(name="defaults"), Subject(name="arena=off"))),
     snippet="import onnxruntime",
-    saved="tuned.json",
-    saved_model="tuned.onnx",
 )
 
 
@@ -76,8 +74,6 @@ def test_the_page_has_a_row_for_every_choice_the_race_the_answer_and_the_program
     race = text[text.index("The confirming race") :]
     assert cells(line_with(race, "arena=off")) == ["arena=off", "9.30 µs", "1.187", "1.180…1.190", "faster"]
     assert text.index("arena=off is faster.") < text.index("import onnxruntime")
-    assert "settings saved in tuned.json" in text
-    assert "model saved in tuned.onnx" in text
 
 
 def test_amounts_of_memory_are_bytes_and_less_is_said() -> None:

@@ -11,7 +11,7 @@ from onnxperf.wording.numbers import count, microseconds, share_percent, signifi
 
 _MOST = 0.75
 """Part of the difference of the ends, on the scale of ratios, below which the cause does not account for all of it."""
-_THINGS = {"releases": "release", "optimizers": "graph optimiser", "options": "setting", "nodes": "node"}
+_THINGS = {"releases": "release", "optimizers": "graph optimizer", "settings": "setting", "nodes": "node"}
 
 
 def bisect_answer(record: Bisection) -> str:
@@ -34,7 +34,7 @@ def notes_on(record: Bisection) -> list[str]:
     """Candidates that did not run, and what the first comparison cannot show."""
     failed = [each for each in record.candidates if each.status == "failed"]
     notes = [f"skipped: {name_of(each.name)} ({each.reason})" for each in failed]
-    if record.outcome == "same" and record.over in ("optimizers", "options"):
+    if record.outcome == "same" and record.over in ("optimizers", "settings"):
         notes.append("changes in both directions may cancel each other out between the ends")
     raced = [step for step in record.steps if step.race is not None]
     others = [note for step in raced[-1:] if step.race is not None for note in step.race.notes]

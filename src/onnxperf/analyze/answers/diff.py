@@ -106,7 +106,7 @@ def _unproven(diff: Diff) -> str:
     ran = f"{count(launches, 'process', 'processes')} of each side cannot prove that a node changed"
     if diff.before.interrupted or diff.after.interrupted:
         return ran
-    return f"{ran}: compare the models themselves, with `repeat={iterations_for(COMPARED_LAUNCHES)}` or more"
+    return f"{ran}: compare the models themselves, with `calls={iterations_for(COMPARED_LAUNCHES)}` or more"
 
 
 def _profiles_agree_with_race(diff: Diff) -> bool:

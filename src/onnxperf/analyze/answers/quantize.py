@@ -112,7 +112,7 @@ def _about_errors(record: Quantization) -> str:
     error = "not finite" if worst is None else percent_at_most(worst)
     kind = "held-out" if record.calibrated and not record.overlap else "given" if record.calibrated else "random"
     calls = f"{count(record.held_out_inputs, 'call')} with {kind} inputs"
-    relative = f"the largest relative error of an output is {error}{limit}"
+    relative = f"the largest error of an output is {error}{limit}"
     classes = [each for each in record.errors if each.top1 is not None]
     if not classes:
         return f"In {calls}, {relative}."

@@ -8,9 +8,9 @@ from onnxperf.wording.names import first_of, name_of
 from onnxperf.wording.numbers import count, duration, factor, significant, size
 
 _COMPARED: dict[Goal, str] = {
-    "latency": "is {times} times as fast as onnxruntime's defaults",
-    "cpu": "uses {times} times the CPU time of onnxruntime's defaults",
-    "memory": "needs {times} times the memory of onnxruntime's defaults",
+    "latency": "is {times} times as fast as the defaults",
+    "cpu": "uses {times} times the CPU time of the defaults",
+    "memory": "needs {times} times the memory of the defaults",
 }
 _NOT_BETTER: dict[Verdict, str] = {
     "slower": "worse than the defaults",

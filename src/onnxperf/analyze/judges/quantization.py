@@ -58,10 +58,10 @@ class Sides(Struct, frozen=True, kw_only=True):
 
 
 def worst_error(errors: Sequence[OutputError]) -> float | None:
-    """The largest relative error of an output; None where one is not finite or nothing was compared."""
-    relative = [each.relative for each in errors if each.elements]
-    known = [each for each in relative if each is not None]
-    return max(known) if known and len(known) == len(relative) else None
+    """Largest difference / largest value of an output, the worst of all; None where one is not finite."""
+    errors_by_output = [each.max_relative for each in errors if each.elements]
+    known = [each for each in errors_by_output if each is not None]
+    return max(known) if known and len(known) == len(errors_by_output) else None
 
 
 def is_acceptable(error: float | None, max_error: float) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from statistics import median
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -14,11 +15,13 @@ from onnxperf.api._shared.outputs import tensors_of
 from onnxperf.api._shared.racing import run_race, start_of
 from onnxperf.api._shared.recordings import profile_model
 from onnxperf.api._shared.requests import Settings
-from onnxperf.api._shared.subjects import Entry, ort_spec
+from onnxperf.api._shared.setups import Setup
+from onnxperf.api._shared.subjects import Entry, model_specs
 from onnxperf.errors import BadOption, OnnxperfError
 from onnxperf.measure.machine.cores import usable_cores
+from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.race import Progress
-from onnxperf.records.options import RaceOptions, SessionOptions
+from onnxperf.records.options import RaceOptions
 from onnxperf.results.profile import ProfileResult
 
 _CALLS_S = 0.5
@@ -27,28 +30,48 @@ _MOST_TENSOR_BYTES = 512 * 10**6
 """Intermediate results beyond this are not searched for denormals."""
 
 
-def facts_of(entry: Entry, settings: Settings, session: SessionOptions, progress: Progress) -> tuple[Facts, bool]:
-    """What is known before anything is tried, and whether Ctrl-C came meanwhile."""
+class KnownFacts(NamedTuple):
+    """What is known before anything is tried."""
+
+    facts: Facts
+    interrupted: bool = False
+    """Whether Ctrl-C came meanwhile."""
+    opening_s: float = 0.0
+    """What starting a worker and opening its session took."""
+
+
+class _CallCost(NamedTuple):
+    call_ns: float | None
+    """Time of a call without the profiler."""
+    busy: float | None
+    """How many processors calls keep busy."""
+    opening_s: float
+
+
+def facts_of(entry: Entry, settings: Settings, setup: Setup, progress: Progress) -> KnownFacts:
+    """Profile a model, measure its calls, and look for denormal numbers."""
     from onnxperf.api._tuning.rewriting import inspection_of
 
     result = profile_model(entry, settings, None, partial(_report, progress, "profile", 0.0))
     facts = Facts(
         profile=result.record,
         inspection=inspection_of(entry.model),
-        session=session,
+        session=setup.session,
         cores=usable_cores(),
         arena=_arena(result),
-        copies=tuple(copies_of(entry, "ort", "run")),
+        copies=tuple(copies_of(entry, "ort", setup.calls[0])),
     )
     if result.record.interrupted:
-        return facts, True
+        return KnownFacts(facts, interrupted=True)
+    spec = model_specs([entry], [setup])[0]
     try:
-        call_ns, busy = _cost_of_call(entry, settings, session, partial(_report, progress, "CPU time", 0.5))
-        facts = replace(facts, call_ns=call_ns, busy=busy)
+        cost = _cost_of_call(spec, settings, partial(_report, progress, "CPU time", 0.5))
+        facts = replace(facts, call_ns=cost.call_ns, busy=cost.busy)
         progress(0.8, "looking for denormal numbers")
-        return replace(facts, denormals=_denormals(entry, settings, session, result)), False
+        facts = replace(facts, denormals=_denormals(entry, settings, spec, result))
     except KeyboardInterrupt:
-        return facts, True
+        return KnownFacts(facts, interrupted=True)
+    return KnownFacts(facts, opening_s=cost.opening_s)
 
 
 def _report(progress: Progress, what: str, start: float, done: float, text: str) -> None:
@@ -69,32 +92,27 @@ def _arena(result: ProfileResult) -> ArenaUse | None:
     return ArenaUse(held_bytes=max(held), loaded_bytes=memory.loaded_bytes or 0, planned_bytes=max(least))
 
 
-def _cost_of_call(
-    entry: Entry, settings: Settings, session: SessionOptions, progress: Progress
-) -> tuple[float | None, float | None]:
-    """Time of a call without the profiler in nanoseconds, and how many processors calls keep busy."""
+def _cost_of_call(spec: WorkerSpec, settings: Settings, progress: Progress) -> _CallCost:
     options = RaceOptions(time=_CALLS_S, warmup=settings.race.warmup)
-    end = run_race([ort_spec(entry, session)], options, start_of(settings.limits), progress)
+    end = run_race([spec], options, start_of(settings.limits), progress)
     if end.interrupted:
         raise KeyboardInterrupt
     blocks = end.subjects[0].blocks
     if not blocks:
-        return None, None
+        return _CallCost(None, None, end.start_s)
     call_ns = median(block.quickest_ns or block.per_call_ns for block in blocks)  # as undisturbed as possible
     cpu = [block.cpu_ns for block in blocks if block.cpu_ns is not None]
     busy = sum(cpu) / max(sum(block.duration_ns for block in blocks), 1) if len(cpu) == len(blocks) else None
-    return call_ns, busy
+    return _CallCost(call_ns, busy, end.start_s)
 
 
-def _denormals(
-    entry: Entry, settings: Settings, session: SessionOptions, result: ProfileResult
-) -> dict[str, float] | None:
+def _denormals(entry: Entry, settings: Settings, spec: WorkerSpec, result: ProfileResult) -> dict[str, float] | None:
     """Denormals in what a call computes on its way; None where that is too large, or cannot be brought home."""
     try:
         made = sum(node.output_bytes or 0 for node in result.memory().record.nodes)
         if made > _MOST_TENSOR_BYTES:
             return None
-        tensors = tensors_of(ort_spec(entry, session), settings.limits)
+        tensors = tensors_of(spec, settings.limits)
     except OnnxperfError:
         return None
     return denormals_in({**entry.feeds.arrays, **tensors})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,11 +12,12 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.judges.advice import SCREENING, TIME_SHARE, Attempt, finalists
 from onnxperf.analyze.judges.weighing import PROCESSES
+from onnxperf.api._advice.budget import AdviceBudget
 from onnxperf.api._shared.progress import part_of
 from onnxperf.api._shared.requests import Settings
 from onnxperf.api._shared.subjects import Entry
-from onnxperf.api._shared.variants import named_settings, session_of
-from onnxperf.api._tuning.candidates import RunCandidate, race_candidates, spec_of
+from onnxperf.api._shared.variants import named_settings
+from onnxperf.api._tuning.candidates import RunCandidate, changed, race_candidates, spec_of
 from onnxperf.errors import FileNotWritten, OnnxperfError
 from onnxperf.measure.memory_steps import needed_bytes
 from onnxperf.measure.process import open_worker
@@ -29,7 +29,6 @@ from onnxperf.records.race import MIN_ROUNDS, Case
 from onnxperf.records.sweep import time_of
 from onnxperf.render.kit.files import copy
 
-DEFAULT_TIME_S = 60.0
 _MOST_TRIALS = 24
 """Each is a process, and the more there are, the fewer rounds each gets."""
 _FEW_TRIALS = 2
@@ -71,10 +70,13 @@ class RemedyTrials:
     folder: Path
     """For rewritten models."""
     rewrite: Rewrite
-    clock: Callable[[], float] = time.monotonic
+    budget: AdviceBudget
+    call: str = "run"
+    """How the session is called."""
     attempts: list[Attempt] = field(default_factory=list)
     candidates: list[RunCandidate] = field(default_factory=list)
     """The session as it is, then what is tried."""
+    notes: list[str] = field(default_factory=list)
     _known: dict[tuple[object, ...], tuple[str, str]] = field(default_factory=dict)
     """Subject and problem of each different trial."""
     _rewrites: dict[str, Path] = field(default_factory=dict)
@@ -82,7 +84,8 @@ class RemedyTrials:
     def __post_init__(self) -> None:
         """The baseline comes first."""
         given = {name for name in named_settings(self.session) if name != "threads"}
-        self.candidates.append(RunCandidate("as given" if given else "defaults", self.session))
+        name = "as given" if given or self.call != "run" else "defaults"
+        self.candidates.append(RunCandidate(name, self.session, self.call))
 
     def add(self, hazards: Sequence[Hazard], progress: Progress) -> None:
         """Make candidates of all trials of all hazards; what cannot be tried has a problem instead."""
@@ -98,18 +101,19 @@ class RemedyTrials:
 
         `call_ns` is the time of a call, where it is known.
         """
-        rivals, time_s = len(self.candidates) - 1, self.settings.race.time or DEFAULT_TIME_S
+        rivals, clock = len(self.candidates) - 1, self.budget.clock
         if not rivals:
             return TrialRaces(None, None)
+        time_s = self.budget.begin_races(rivals + 1)
         if rivals <= _FEW_TRIALS:
             return TrialRaces(None, self._raced(self.candidates, time_s, progress))
-        begin_s, first_s = self.clock(), _screening_s(time_s, rivals, call_ns)
+        begin_s, first_s = clock(), _screening_s(time_s, rivals, call_ns)
         is_slow = first_s / ((rivals + 1) * _turn_s(call_ns)) < _SCREENING_ROUNDS + 1
         few = _SCREENING_ROUNDS if is_slow else None  # with fewer, nothing could be dropped
         screening = self._raced(self.candidates, first_s, part_of(progress, 0.0, SCREENING), few)
         if screening.interrupted:
             return TrialRaces(None, screening)  # as good as any race that was stopped
-        left_s = time_s - min(self.clock() - begin_s, first_s)
+        left_s = time_s - min(clock() - begin_s, first_s)
         turn_s = _turn_s(_base_ns(screening) or call_ns)
         most = max(int(left_s / (_ROUNDS_TO_DECIDE * turn_s)) - 1, 1)
         chosen = finalists(screening, self.attempts, most)
@@ -119,10 +123,12 @@ class RemedyTrials:
         rounds = _rounds(left_s / (len(best) * turn_s))
         return TrialRaces(screening, self._raced(best, left_s, part_of(progress, SCREENING, 1.0), rounds))
 
-    def repeat(self, names: Sequence[str], before: Case, progress: Progress) -> Case:
-        """Race a few candidates once more, for a third of the time in addition."""
+    def repeat(self, names: Sequence[str], before: Case, progress: Progress) -> Case | None:
+        """Race a few candidates once more, in the time that is left; None where there is none."""
         chosen = [self.candidates[0], *(each for each in self.candidates if each.name in names)]
-        time_s = SCREENING * (self.settings.race.time or DEFAULT_TIME_S)
+        time_s = self.budget.repeat_s(len(chosen), len(self._to_weigh(before)))
+        if not time_s:
+            return None
         turn_s = _turn_s(_base_ns(before))
         return self._raced(chosen, time_s, progress, _rounds(time_s / (len(chosen) * turn_s)))
 
@@ -143,11 +149,12 @@ class RemedyTrials:
 
     def needs(self, race: Case, progress: Progress) -> dict[str, list[int]]:
         """Bytes that fresh processes need, of the defaults and of trials against what costs memory, in turn."""
-        ran = {subject.name for subject in race.subjects if subject.status == "ok"}
-        wanted = {each.subject for each in self.attempts if each.hazard.goal == "memory" and each.subject in ran}
-        if not wanted:
+        chosen = self._to_weigh(race)
+        if not chosen:
             return {}
-        chosen = [self.candidates[0], *(each for each in self.candidates[1:] if each.name in wanted)]
+        if self.budget.left_s < self.budget.weighing_s(len(chosen)):
+            self.notes.append("memory was not compared for lack of time: increase `time`")
+            return {}
         found: dict[str, list[int]] = {each.name: [] for each in chosen}
         turns = [each for _ in range(PROCESSES) for each in chosen]
         for number, candidate in enumerate(turns):
@@ -156,6 +163,12 @@ class RemedyTrials:
             if need is not None:
                 found[candidate.name].append(need)
         return {name: each for name, each in found.items() if len(each) == PROCESSES}
+
+    def _to_weigh(self, race: Case) -> list[RunCandidate]:
+        """The defaults and trials against what costs memory; none where there is no such trial."""
+        ran = {subject.name for subject in race.subjects if subject.status == "ok"}
+        wanted = {each.subject for each in self.attempts if each.hazard.goal == "memory" and each.subject in ran}
+        return [self.candidates[0], *(each for each in self.candidates[1:] if each.name in wanted)] if wanted else []
 
     def _prepared(self, trial: Trial) -> tuple[str, str]:
         """The subject of a trial, or the problem with it."""
@@ -218,11 +231,3 @@ def _turn_s(call_ns: float | None) -> float:
 def _rounds(affordable: float) -> int | None:
     """As many as a small difference needs, where that is about what there is time for; otherwise the time decides."""
     return MIN_ROUNDS if MIN_ROUNDS / _PATIENCE < affordable < _ROUNDS_TO_DECIDE else None
-
-
-def changed(session: SessionOptions, settings: dict[str, str]) -> SessionOptions:
-    """A session with some settings changed, by the names that users give them; another provider has other options."""
-    kept = named_settings(session)
-    if "provider" in settings:
-        kept = {name: value for name, value in kept.items() if not name.startswith("provider.")}
-    return session_of({**kept, **settings}, frozenset(session.options))

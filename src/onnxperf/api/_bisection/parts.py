@@ -12,14 +12,15 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from onnxperf.api._bisection.budget import BisectBudget
 from onnxperf.api._bisection.rows import RowPlace
 from onnxperf.api._bisection.trials import Trials
 from onnxperf.api._shared.outputs import tensors_of
-from onnxperf.api._shared.reading import applied
 from onnxperf.api._shared.requests import Settings
 from onnxperf.api._shared.subjects import Entry, open_entries, ort_spec
 from onnxperf.bisection.base import Question
 from onnxperf.errors import BadInput, OnnxperfError
+from onnxperf.measure.model_reader import applied
 from onnxperf.measure.race import Progress
 from onnxperf.model.opened import Model
 from onnxperf.records.bisect import BisectStep, By
@@ -65,6 +66,7 @@ class PartTrials:
     folder: Path
     nodes: tuple[str, ...]
     """What its nodes are called."""
+    budget: BisectBudget
     _tensors: dict[str, Any] | None = None
 
     def name(self, question: Question) -> str:
@@ -78,7 +80,8 @@ class PartTrials:
         """Write a part, and compare it under both variants."""
         progress(0.0, f"{self.name(question)}: writing")
         try:
-            trials = Trials(self._part(question), self.places, self.by, self.settings, self.options, len(self.nodes))
+            part, size = self._part(question), len(self.nodes)
+            trials = Trials(part, self.places, self.by, self.settings, self.options, size, self.budget)
             problems = [problem for place in (0, 1) if (problem := trials.problem(place, progress))]
         except OnnxperfError as error:
             problems = [str(error)]

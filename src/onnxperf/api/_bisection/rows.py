@@ -1,4 +1,4 @@
-"""Candidates in a row, from the good end to the other: releases, graph optimisers or settings."""
+"""Candidates in a row, from the good end to the other: releases, graph optimizers or settings."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from onnxperf.api._shared.requests import Settings
+from onnxperf.api._shared.setups import Setup, setups_of
 from onnxperf.api._shared.variants import session_of
 from onnxperf.bisection.releases import releases_in
 from onnxperf.bisection.settings import OPTIMIZERS, WORTH_TRYING, settings_between, with_settings
@@ -17,47 +18,75 @@ from onnxperf.records.options import SessionOptions
 
 
 class RowPlace(NamedTuple):
-    """A candidate, and the session that it stands for."""
+    """A candidate, the session that it stands for, and how that is called."""
 
     candidate: BisectCandidate
     session: SessionOptions
+    call: str = "run"
+
+
+def sides_of(settings: Settings) -> list[Setup]:
+    """The variants that were given, as sessions of onnxruntime with one call style each."""
+    found = setups_of("ort", "run", settings)
+    for each in found:
+        if each.runtime != "ort":
+            problem = f"a bisection compares sessions of onnxruntime, not of {each.runtime}"
+            raise BadOption(problem, option="variants", value=each.name)
+        if len(each.calls) > 1:
+            raise BadOption("a side of a bisection has one call style", option="variants", value=each.name)
+    return found
 
 
 def releases(text: str, settings: Settings) -> list[RowPlace]:
     """Releases of a package, each in an environment of its own."""
-    session = settings.session
-    if session.env:
+    if settings.session.env:
         raise BadOption("releases are environments by themselves; leave `env` out", option="releases", value=text)
+    side = sides_of(settings)[0]
     return [
-        RowPlace(BisectCandidate(name=each.name, cause=each.name), replace(session, env=each.requirement))
+        _place(BisectCandidate(name=each.name, cause=each.name), replace(side.session, env=each.requirement), side)
         for each in releases_in(text, versions_of)
     ]
 
 
 def optimizers(settings: Settings) -> list[RowPlace]:
-    """Graph optimisers switched on one after the other, in the order of onnxruntime."""
-    session = settings.session
-    known = [name for name in OPTIMIZERS if name not in session.disabled_optimizers]
-    own = session.disabled_optimizers
+    """Graph optimizers switched on one after the other, in the order of onnxruntime."""
+    _ = settings.session  # refuses several values
+    side = sides_of(settings)[0]
+    own = side.session.disabled_optimizers
+    known = [name for name in OPTIMIZERS if name not in own]
     return [
-        RowPlace(_in_row(number, known, "optimisers"), replace(session, disabled_optimizers=(*own, *known[number:])))
+        _place(
+            _in_row(number, known, "optimizers"),
+            replace(side.session, disabled_optimizers=(*own, *known[number:])),
+            side,
+        )
         for number in range(len(known) + 1)
     ]
 
 
-def options(settings: Settings) -> list[RowPlace]:
+def settings_in(settings: Settings) -> list[RowPlace]:
     """Settings changed one after the other: those in which two variants differ, or those that are worth trying."""
-    variants = settings.variants
-    if len(variants) > 2:
+    if len(settings.variants) > 2:
         raise BadOption("a bisection has two ends: give two variants, or none", option="variants")
-    first = variants[0].session
-    second = variants[-1].session if len(variants) > 1 else _tried(first)
-    changed = settings_between(first, second)
+    sides = sides_of(settings)
+    first, last = sides[0], sides[-1]
+    session = last.session if len(settings.variants) > 1 else _tried(first.session)
+    changed = settings_between(first.session, session)
     names = [each.name for each in changed]
+    if first.calls != last.calls:  # the last of the settings
+        names.append(f"call={last.calls[0]}")
     return [
-        RowPlace(_in_row(number, names, "settings"), with_settings(first, changed[:number]))
-        for number in range(len(changed) + 1)
+        _place(
+            _in_row(number, names, "settings"),
+            with_settings(first.session, changed[:number]),
+            first if number <= len(changed) else last,
+        )
+        for number in range(len(names) + 1)
     ]
+
+
+def _place(candidate: BisectCandidate, session: SessionOptions, called_as: Setup) -> RowPlace:
+    return RowPlace(candidate, session, called_as.calls[0])
 
 
 def _tried(session: SessionOptions) -> SessionOptions:

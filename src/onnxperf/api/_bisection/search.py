@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from onnxperf.analyze.judges.bisection import side_of
 from onnxperf.bisection.base import Question
 from onnxperf.bisection.chain import Chain
+from onnxperf.bisection.parts import GraphParts
 from onnxperf.measure.race import Progress
-from onnxperf.records.bisect import BisectSide, BisectStep, Change
+from onnxperf.records.bisect import BisectSide, BisectStep, Change, Purpose
 
 Compare = Callable[[Question, BisectStep | None, Progress], BisectStep]
 """Compares what a question names; receives the comparison of the ends where there was one."""
@@ -21,6 +22,8 @@ Problem = Callable[[int, Progress], str]
 """Why a candidate cannot run; empty where it can."""
 Report = Callable[[int, float, str], None]
 """Receives the number of comparisons before, the part of this one that is done, and the current step."""
+HasTime = Callable[[Purpose, int], bool]
+"""Whether there is time for a comparison, where a change is among so many, and for the last one after it."""
 
 
 class Search(Protocol):
@@ -44,22 +47,34 @@ class Way:
     interrupted: bool = False
 
 
-def search_parts(search: Search, compare: Compare, change: Change, report: Report) -> Way:
-    """Answer all questions of a search."""
+def _always(_purpose: Purpose, _width: int) -> bool:
+    return True
+
+
+def search_parts(
+    parts: GraphParts, compare: Compare, change: Change, report: Report, has_time: HasTime = _always
+) -> Way:
+    """Answer all questions of a search; where time is short, the last one comes at once."""
     way = Way()
     try:
-        while (question := search.next()) is not None:
-            _take(search, question, compare, change, way, partial(report, len(way.steps)))
+        while (question := parts.next()) is not None:
+            if not has_time(question.purpose, parts.stop - parts.start):
+                question = Question("repeat", parts.start, parts.stop)
+            _take(parts, question, compare, change, way, partial(report, len(way.steps)))
     except KeyboardInterrupt:
         way.interrupted = True
     return way
 
 
-def search_row(chain: Chain, problem: Problem, compare: Compare, change: Change, report: Report) -> Way:
+def search_row(
+    chain: Chain, problem: Problem, compare: Compare, change: Change, report: Report, has_time: HasTime = _always
+) -> Way:
     """The same for a row of candidates; those that cannot run are skipped."""
     way = Way()
     try:
         while (question := chain.next()) is not None:
+            if not has_time(question.purpose, chain.bad - chain.good):
+                question = Question("repeat", chain.good, chain.bad)
             progress = partial(report, len(way.steps))
             unusable = _unusable(question, problem, way, progress)
             if unusable is None:

@@ -12,11 +12,14 @@ from onnxperf.analyze.answers.check import draws_random_numbers, not_determinist
 from onnxperf.analyze.judges.agreement import Outputs, disagreement
 from onnxperf.analyze.judges.bisection import enough_for, raced, weighed
 from onnxperf.analyze.judges.weighing import PROCESSES
+from onnxperf.api._bisection.budget import BisectBudget
 from onnxperf.api._bisection.rows import RowPlace
 from onnxperf.api._shared.outputs import drawn_in, outputs_of, steady_outputs
 from onnxperf.api._shared.racing import judged_case, run_race, start_of
 from onnxperf.api._shared.requests import Settings
-from onnxperf.api._shared.subjects import Entry, ort_spec
+from onnxperf.api._shared.setups import Setup, interpreter_of
+from onnxperf.api._shared.subjects import Entry, model_specs
+from onnxperf.api._tuning.times import of_whole
 from onnxperf.bisection.base import Question, error_share
 from onnxperf.errors import BadInput, OnnxperfError
 from onnxperf.measure.memory_steps import needed_bytes
@@ -38,16 +41,25 @@ class Trials:
     options: RaceOptions
     size: int
     """Of the search: its comparisons share the error probability of one race."""
+    budget: BisectBudget
     _outputs: dict[int, Outputs] = field(default_factory=dict)
     _bytes: dict[int, list[int]] = field(default_factory=dict)
+    _opening_s: dict[int, float] = field(default_factory=dict)
+    """What starting each candidate, and its first call, took."""
 
     def problem(self, place: int, progress: Progress) -> str:
         """Why a candidate cannot run; empty where it can. Its environment is built, and the model called once."""
         if place in self._outputs:
             return ""
         progress(0.0, f"{self._name(place)}: the first call")
+        clock = self.budget.clock
         try:
+            begin_s = clock()
+            interpreter_of(self.places[place].session)
+            self.budget.leave_out(clock() - begin_s)
+            begin_s = clock()
             self._outputs[place] = outputs_of(self._spec(place), self.settings.limits)
+            self._opening_s[place] = clock() - begin_s
         except OnnxperfError as error:
             return str(error).removeprefix(f"{self._name(place)}: ")
         return ""
@@ -63,18 +75,24 @@ class Trials:
         self, question: Question, names: tuple[str, str], ends: BisectStep | None, progress: Progress
     ) -> BisectStep:
         specs = [self._spec(question.first), self._spec(question.second)]
-        options = replace(self.options, alpha_share=error_share(question.purpose, self.size))
+        opening_s = self._both_opening_s(question)
+        amounts = (ends.base_amount or 0.0, ends.amount or 0.0) if ends is not None else (0.0,)
+        time_s = self.budget.race_s(opening_s, max(amounts) / 1e9)
+        options = replace(self.options, time=time_s, alpha_share=error_share(question.purpose, self.size))
         aim = None if question.purpose == "repeat" else enough_for(names, ends, options.min_effect, options.alpha_share)
         end = run_race(specs, options, start_of(self.settings.limits), progress, enough=aim)
         case = replace(judged_case(end, options), model=self.entry.model.label)
         if case.interrupted:
             raise KeyboardInterrupt
-        return raced(question.purpose, case, *names)
+        step = raced(question.purpose, case, *names)
+        return replace(step, reason=of_whole(step.reason, time_s, self.budget.total_s))
 
     def _weigh(
         self, question: Question, names: tuple[str, str], ends: BisectStep | None, progress: Progress
     ) -> BisectStep:
         del ends
+        opening_s = self._both_opening_s(question)
+        self.budget.began(opening_s, (PROCESSES - 1) * opening_s)
         if question.purpose == "repeat":
             self._bytes.clear()
         base, candidate = (self._needed(place, progress) for place in (question.first, question.second))
@@ -100,6 +118,7 @@ class Trials:
     ) -> BisectStep:
         """Outputs are computed anew for the last comparison."""
         del ends
+        self.budget.began(self._both_opening_s(question), 0.0)
         random = drawn_in(self.entry)
         if random:
             raise BadInput(draws_random_numbers(self.entry.model.label, random))
@@ -116,6 +135,10 @@ class Trials:
         ours, theirs = self._outputs[question.first], self._outputs[question.second]
         return disagreement(ours, theirs, self.settings.tolerances)
 
+    def _both_opening_s(self, question: Question) -> float:
+        """What opening both sides takes."""
+        return sum(self._opening_s.get(place, 0.0) for place in (question.first, question.second))
+
     def _name(self, place: int) -> str:
         return self.places[place].candidate.name
 
@@ -125,7 +148,7 @@ class Trials:
 
 def named_spec(entry: Entry, place: RowPlace) -> WorkerSpec:
     """A model under a candidate's session and name."""
-    spec = ort_spec(entry, place.session)
+    spec = model_specs([entry], [Setup("ort", (place.call,), place.session)])[0]
     return replace(spec, subjects=(replace(spec.subjects[0], name=place.candidate.name),))
 
 

@@ -17,12 +17,12 @@ from msgspec.structs import replace
 
 from onnxperf.api._shared.cells import Cell, Contest, Group, cell_of
 from onnxperf.api._shared.racing import memory_for_workers, start_of
-from onnxperf.api._shared.reading import files_of
 from onnxperf.api._shared.requests import Settings
 from onnxperf.api._shared.subjects import Sources, open_models
 from onnxperf.cluster.base import Contents, JobLoad
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure.machine import describe as machines
+from onnxperf.measure.model_reader import files_of
 from onnxperf.measure.packing import PackedTensor, pack_feeds, unpack_feeds
 from onnxperf.measure.pool import Pool
 from onnxperf.measure.race import Progress

@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 from onnxperf.errors import BadOption
 
-_NODES = ("any", "each")
-
 
 class ClusterPlace(NamedTuple):
     """A cluster."""
@@ -21,14 +19,12 @@ class ClusterPlace(NamedTuple):
 
 def place_in(keywords: Mapping[str, Any]) -> ClusterPlace | None:
     """The cluster that keywords name, or None for here."""
-    on, nodes = keywords.get("on"), keywords.get("nodes") or "any"
-    if nodes not in _NODES:
-        raise BadOption.unknown("choice of nodes", nodes, _NODES, option="nodes")
+    on, each = keywords.get("on"), bool(keywords.get("each_node"))
     if on is None:
-        if nodes != "any":
-            raise BadOption("only a cluster has nodes; add `on=ray` or an address", option="nodes", value=nodes)
+        if each:
+            raise BadOption("only a cluster has nodes; add `on=ray` or an address", option="each_node")
         return None
     from onnxperf.cluster.ray_connection import check_address
 
     check_address(on)
-    return ClusterPlace(on, nodes == "each")
+    return ClusterPlace(on, each)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from onnxperf.api._keeping.kept_runs import Where
+from onnxperf.api._keeping.kept_runs import Where, place_in
 from onnxperf.api._keeping.run_writer import RunWriter
 from onnxperf.drafts import written_aside
 from onnxperf.errors import BadInput, BadOption
@@ -42,10 +42,11 @@ def export_bundle(runs: Sequence[str], path: str | Path, *, store: Where = None)
     Damaged runs are left out; if no other is there, nothing is written.
     """
     check_folder(path)
-    if is_missing(store):
-        raise BadOption(f"no run to export: the store {place_of(store)} does not exist yet")
+    place = place_in(store)
+    if is_missing(place):
+        raise BadOption(f"no run to export: the store {place_of(place)} does not exist yet")
     real = Path(path).resolve()
-    with open_store(store, reading=True) as opened:
+    with open_store(place, reading=True) as opened:
         found = [opened.find(run).id for run in runs] if runs else opened.names()
         with explained(path), written_aside(real) as folder:
             names = list(dict.fromkeys(found))
@@ -75,7 +76,7 @@ def import_bundle(path: str | Path, *, store: Where = None) -> ImportedRuns:
     """Take the runs of a bundle that the store lacks, each whole; nothing if a part of the file is damaged."""
     names, renamed, there = list[str](), dict[str, str](), 0
     try:
-        with open_bundle(Path(path)) as runs, RunWriter(store) as writer:
+        with open_bundle(Path(path)) as runs, RunWriter(place_in(store)) as writer:
             for run in runs:
                 row = replace(run.row(), owner=None)  # its process runs elsewhere, if at all
                 name = writer.opened().add(row, run)

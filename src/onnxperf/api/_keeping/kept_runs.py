@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from onnxperf.analyze.answers.sweep import sweep_answer
 from onnxperf.analyze.judges.crossover import sweep_models
 from onnxperf.analyze.judges.outcome import topic_of
-from onnxperf.analyze.judges.run_comparison import compare_runs
 from onnxperf.api._keeping.run_writer import RunWriter
 from onnxperf.errors import BadOption, OnnxperfError
 from onnxperf.records.race import Bench
 from onnxperf.render.kit.complaints import complain
 from onnxperf.results.base import Result, result_classes
-from onnxperf.results.runs import ComparisonResult
 from onnxperf.store import Store, is_missing, open_store, place_of, whole_run
 
-Where = str | Path | None
+Where = bool | str | Path | None
+"""True, or None, is the usual store."""
 Opened = Where | Store
 """Also a store that is open already, and stays so."""
 T = TypeVar("T")
 
 
-def keep(
-    result: Result[Any], *, store: Where | Literal[False] = None, tags: Mapping[str, str] | None = None
-) -> str | None:
+def place_in(store: Where) -> str | Path | None:
+    """A store as rooms below know it: None is the usual one."""
+    return None if isinstance(store, bool) else store
+
+
+def keep(result: Result[Any], *, store: Where = None, tags: Mapping[str, str] | None = None) -> str | None:
     """Keep what was measured; returns the id of the run, or None when `store` is False or nothing can be kept.
 
     A failing store must not cost the result: it is one line of warning on stderr, and the run waits in the spool.
@@ -37,7 +40,7 @@ def keep(
     several = isinstance(record, Bench) and len(record.cases) > 1
     answer = sweep_answer(sweep_models(record.cases)) if several else " ".join(result.answer.splitlines())
     try:
-        with RunWriter(store) as writer:
+        with RunWriter(place_in(store)) as writer:
             topic = topic_of(record)
             return writer.write(*whole_run(record, result.kind, result.status, answer, topic, tags or {}))
     except OnnxperfError as error:
@@ -61,32 +64,25 @@ def load_bench(run: str, *, store: Opened = None) -> tuple[str, Bench]:
     return _found(run, store, Store.load)
 
 
-def compare(first: str, second: str, *, store: Opened = None) -> ComparisonResult:
-    """Compare two runs through a subject that both have."""
-    one, before = load_bench(first, store=store)
-    other, after = load_bench(second, store=store)
-    return ComparisonResult(compare_runs((one, other), before, after))
+def refuse_missing(run: str, store: Where) -> None:
+    """Refuse a run of a store that is not there: looking makes no file."""
+    if is_missing(place_in(store)):
+        raise BadOption(f"no run {run!r}: the store {place_of(place_in(store))} does not exist yet")
 
 
-def delete_run(run: str, *, store: Where = None) -> str:
-    """Delete a run; returns its whole id."""
-    _refuse_missing(run, store)
-    with RunWriter(store) as writer:
-        name = writer.opened().find(run).id
-        writer.opened().delete(name)
-        return name
+@contextmanager
+def reading(store: Opened) -> Iterator[Store]:
+    """A store that is read; one that is open already stays so."""
+    if isinstance(store, Store):
+        yield store
+        return
+    with open_store(place_in(store), reading=True) as opened:
+        yield opened
 
 
-def _found(run: str, where: Opened, use: Callable[[Store, str], T]) -> tuple[str, T]:
-    if isinstance(where, Store):
-        name = where.find(run).id
-        return name, use(where, name)
-    _refuse_missing(run, where)
-    with open_store(where, reading=True) as opened:
+def _found(run: str, store: Opened, use: Callable[[Store, str], T]) -> tuple[str, T]:
+    if not isinstance(store, Store):
+        refuse_missing(run, store)
+    with reading(store) as opened:
         name = opened.find(run).id
         return name, use(opened, name)
-
-
-def _refuse_missing(run: str, where: Where) -> None:
-    if is_missing(where):
-        raise BadOption(f"no run {run!r}: the store {place_of(where)} does not exist yet")

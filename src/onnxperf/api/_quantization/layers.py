@@ -12,13 +12,14 @@ from onnxperf.api._quantization.quantizer import Quantized, Quantizer
 from onnxperf.api._quantization.samples import MOST_COMPARED
 from onnxperf.api._shared import recordings
 from onnxperf.api._shared.opening import open_source
-from onnxperf.api._shared.reading import outline_of_file
+from onnxperf.api._shared.setups import Setup
 from onnxperf.api._shared.side_by_side import profile_plans
 from onnxperf.api._shared.subjects import Entry
 from onnxperf.errors import BadInput, SubjectError
+from onnxperf.measure.model_reader import outline_of_file
 from onnxperf.measure.profiling import Progress
 from onnxperf.records.graph import Graph
-from onnxperf.records.options import SessionOptions, WorkerLimits
+from onnxperf.records.options import WorkerLimits
 from onnxperf.records.quantize import LayerChange, QuantizationWay
 
 MOST_LAYERS = 12
@@ -29,7 +30,7 @@ def profile_sides(
     entry: Entry,
     quantizer: Quantizer,
     model: Quantized,
-    session: SessionOptions,
+    setup: Setup,
     limits: WorkerLimits,
     progress: Progress,
     launches: int,
@@ -38,7 +39,7 @@ def profile_sides(
     other = dataclasses.replace(entry, model=open_source(model.path, entry.model.label), twin=entry)
     folder = quantizer.folder
     named = [(entry, "float32"), (other, f"{model.path.stem}-int8")]
-    plans = [recordings.plan_recording(each, session, folder, name) for each, name in named]
+    plans = [recordings.plan_recording(each, setup.session, folder, name, setup.calls) for each, name in named]
     (before, after), interrupted = profile_plans(plans, None, limits, progress, launches)
     if interrupted:
         raise KeyboardInterrupt

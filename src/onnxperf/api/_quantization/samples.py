@@ -86,6 +86,11 @@ def given_calls(model: Model, calibration: Calibration, options: InputOptions) -
     return calls
 
 
+def stacked(calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The inputs of all calls as one array for each input, calls along the first axis: what `given_calls` takes."""
+    return {name: np.stack([np.asarray(call[name]) for call in calls]) for name in calls[0]} if calls else {}
+
+
 def _calls_in(model: Model, arrays: Mapping[str, Any], options: InputOptions, what: str) -> Iterator[dict[str, Any]]:
     names = [signature.name for signature in model.inputs]
     missing = [name for name in names if name not in arrays]

@@ -14,12 +14,13 @@ from onnxperf.api._quantization.budget import QuantizeBudget
 from onnxperf.api._quantization.quantizer import Quantized, Quantizer
 from onnxperf.api._quantization.samples import MOST_COMPARED
 from onnxperf.api._shared.requests import Settings
+from onnxperf.api._shared.setups import Setup
 from onnxperf.api._shared.subjects import Entry
 from onnxperf.api._tuning.candidates import RunCandidate, race_candidates
 from onnxperf.errors import BadInput, SubjectError
 from onnxperf.measure.quantizing import ComparedModels
 from onnxperf.measure.race import Progress
-from onnxperf.records.options import RaceOptions, SessionOptions
+from onnxperf.records.options import RaceOptions
 from onnxperf.records.quantize import Mode, QuantizationWay, TriedWay
 from onnxperf.records.race import Case
 from onnxperf.wording.numbers import significant
@@ -134,7 +135,7 @@ def attempt(
 
 def race_models(
     entry: Entry,
-    session: SessionOptions,
+    setup: Setup,
     models: Sequence[tuple[str, Path | None]],
     settings: Settings,
     options: RaceOptions,
@@ -142,6 +143,6 @@ def race_models(
 ) -> Case:
     """Race the model itself (without a path) or files that were made of it, whose outputs are meant to differ."""
     tolerances = replace(settings.tolerances, check=False)
-    candidates = [RunCandidate(name, session, path=path) for name, path in models]
+    candidates = [RunCandidate(name, setup.session, setup.calls[0], path=path) for name, path in models]
     settings = dataclasses.replace(settings, tolerances=tolerances)
     return race_candidates(entry, candidates, settings, options, progress)

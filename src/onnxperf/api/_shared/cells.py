@@ -24,7 +24,7 @@ from onnxperf.api._shared.origins import recall
 from onnxperf.api._shared.outputs import compared
 from onnxperf.api._shared.racing import judged_case, memory_for_workers, run_race, start_of, visible_options
 from onnxperf.api._shared.reload import explained
-from onnxperf.api._shared.requests import Against, ContestKeywords, Settings, names_in
+from onnxperf.api._shared.requests import Against, Settings, names_in
 from onnxperf.api._shared.setups import setups_of
 from onnxperf.api._shared.sources import (
     is_plain,
@@ -103,10 +103,13 @@ class Contest:
     """Environments of models, by their labels, that do not run in that of the others."""
 
     @classmethod
-    def of(cls, models: Sources, keywords: ContestKeywords) -> Contest:
+    def of(cls, models: Sources, keywords: Mapping[str, Any]) -> Contest:
         """The contest of models with what keywords add to them."""
         call, runtime = keywords.get("call", "run"), keywords.get("runtime", "ort")
-        return cls(models, keywords.get("against"), call, runtime, keywords.get("feeds"))
+        against = keywords.get("against")
+        if isinstance(against, list):  # texts, as they are typed
+            against = sources_of(against)
+        return cls(models, against, call, runtime, keywords.get("feeds"))
 
 
 def cells_of(contest: Contest, settings: Settings) -> list[Cell]:

@@ -25,7 +25,6 @@ from onnxperf.analyze.answers.einsum import (
 )
 from onnxperf.analyze.judges.einsum import beats, chosen_in, graphs_in, is_decided, winner_in
 from onnxperf.api._shared.einsum_race import LIMIT, CandidateRace, EinsumRequest, SearchEnd, finalists_within, part
-from onnxperf.api._shared.requests import require
 from onnxperf.contraction import store
 from onnxperf.contraction.candidates import (
     Candidate,
@@ -43,12 +42,15 @@ from onnxperf.errors import BadInput, BadOption
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.machine.cores import usable_cores
 from onnxperf.measure.race import Progress
+from onnxperf.options.functions import OPTIMIZE_EINSUM
 from onnxperf.records.einsum import EinsumPlan, OrderTime
+from onnxperf.records.options import WorkerLimits
 from onnxperf.records.race import Case
 from onnxperf.results.einsum import EinsumResult
 from onnxperf.runtimes.find import find_runtime
 
-DEFAULT_TIME_S = 18.0
+DEFAULT_TIME_S: float = OPTIMIZE_EINSUM.options["time"].default
+_LIMITS = WorkerLimits()
 _SEARCH_SHARE = 0.3
 """Part of the time that the search may take at most; what it leaves is for the race."""
 _WORTH_A_RACE = 0.95
@@ -70,7 +72,8 @@ def request_for(
     einsum_only: bool = False,
 ) -> EinsumRequest:
     """A request, checked."""
-    require(threads is None or threads >= 1, "threads", threads, "at least 1")
+    if threads is not None and threads < 1:
+        raise BadOption(option="threads", value=threads, expected="at least 1")
     domains = find_runtime(runtime).domains
     try:
         name = str(np.dtype(dtype).name)
@@ -93,12 +96,13 @@ def plan_for(
     search: bool,
     again: bool = False,
     time: float = DEFAULT_TIME_S,
+    limits: WorkerLimits = _LIMITS,
     progress: Progress = lambda _done, _text: None,
 ) -> EinsumResult:
     """The plan that was found before, or a new one; what was interrupted or is undecided is not kept for later."""
     kept = store.recall(request.key)
     if kept is None or (search and (again or not kept.plan.searched)):
-        kept = searched_plan(request, time, progress) if search else estimated_plan(request)
+        kept = searched_plan(request, time, limits, progress) if search else estimated_plan(request)
         if not kept.plan.interrupted and is_decided(kept.plan):
             store.keep(request.key, kept)
     return EinsumResult(replace(kept.plan, equation=request.equation.text), *kept[1:])
@@ -116,7 +120,7 @@ def estimated_plan(request: EinsumRequest) -> store.Kept:
     return _kept(request, plan, graphs[0], graphs)
 
 
-def searched_plan(request: EinsumRequest, time: float, progress: Progress) -> store.Kept:
+def searched_plan(request: EinsumRequest, time: float, limits: WorkerLimits, progress: Progress) -> store.Kept:
     """Time the graphs in stages, then race the finalists and the others on fresh rounds; all within `time` seconds."""
     begin = monotonic()
     orders = decompositions(request.equation, request.dtype, request.opset, request.portable)
@@ -124,7 +128,7 @@ def searched_plan(request: EinsumRequest, time: float, progress: Progress) -> st
     written = orders[0][1].draft
     needed = [i for i, each in enumerate(graphs) if each.draft == written or _is_plain_einsum(each, request)]
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
-        contest = CandidateRace(request, Path(folder), graphs, request.operands(), needed)
+        contest = CandidateRace(request, Path(folder), graphs, request.operands(), needed, limits)
         search_s = _SEARCH_SHARE * time - (monotonic() - begin)
         end = contest.search(search_s, part(progress, 0.0, _SEARCH_SHARE))
         if end.found.interrupted:

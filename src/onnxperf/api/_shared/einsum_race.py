@@ -139,6 +139,7 @@ class CandidateRace:
     operands: list[Any] = field(default_factory=list)
     needed: Sequence[int] = ()
     """Numbers of graphs that are timed however little time there is."""
+    limits: WorkerLimits = field(default_factory=WorkerLimits)
 
     def search(self, seconds: float, progress: Progress) -> SearchEnd:
         """Find the fastest few; those that compute something else are left out, and named."""
@@ -150,7 +151,8 @@ class CandidateRace:
         executed = [None if each.executed_path is None else Path(each.executed_path) for each in subjects]
         found, written = Found([], 0), monotonic()
         try:
-            with open_worker(self._spec(subjects), timeout_s=WorkerLimits().timeout) as worker:
+            spec, limits = self._spec(subjects), self.limits
+            with open_worker(spec, timeout_s=limits.timeout, memory_limit_bytes=limits.memory_limit) as worker:
                 start_s = monotonic() - written
                 left_s = seconds - (monotonic() - begin)
                 found = search(entrants, _WorkerTimer(worker), executed, progress, seconds=left_s)
@@ -179,7 +181,7 @@ class CandidateRace:
         own, baseline = self._spec(self._raced(graphs)), next(iter(graphs))
         share = 1 - PEERS_SHARE if peers_of(equation, PEERS_SHARE * seconds, start_s).functions else 1.0
         options = _options(share * seconds - start_s, own, baseline)
-        end = run_race([own], options, start_of(WorkerLimits()), part(progress, 0.0, share))
+        end = run_race([own], options, start_of(self.limits), part(progress, 0.0, share))
         left_s = seconds - (monotonic() - begin)
         functions, notes = peers_of(equation, left_s, start_s)
         if functions and not end.interrupted:
@@ -206,7 +208,7 @@ class CandidateRace:
         begin = monotonic()
         progress(0.0, "starting other libraries")
         with ExitStack() as stack:
-            launch = launches(stack, specs[1:], WorkerLimits())
+            launch = launches(stack, specs[1:], self.limits)
             left_s = max(seconds - (monotonic() - begin), _SHORTEST_OF_PEERS_S)
             options = _options(left_s, specs[0], baseline)
             return run_race(specs, options, launch, progress)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from onnxperf.api._shared.reading import Shapes, applied
 from onnxperf.contraction.rewrite import Site
+from onnxperf.measure.model_reader import Shapes, applied
 from onnxperf.model.opened import Model
 
 if TYPE_CHECKING:

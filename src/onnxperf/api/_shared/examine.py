@@ -22,7 +22,7 @@ from onnxperf.model.generate import Array
 from onnxperf.model.inputs import make_feeds
 from onnxperf.model.load import open_model
 from onnxperf.records.check import Check, Difference
-from onnxperf.records.options import InputOptions, SessionOptions, Tolerances
+from onnxperf.records.options import InputOptions, SessionOptions, Tolerances, WorkerLimits
 from onnxperf.wording.names import dims_text
 
 Axes = dict[interface.Axis, str]
@@ -30,7 +30,7 @@ Sizes = Mapping[str, int]
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
+class ConversionCheck:
     """A converted model, and what is needed to examine it."""
 
     proto: onnx.ModelProto
@@ -38,6 +38,7 @@ class Job:
     feeds: dict[str, Array]
     axes: Axes
     tolerances: Tolerances
+    limits: WorkerLimits
     call: Call | None
     may_fix: bool
     """Whether free dimensions that the source turns out not to have may be fixed."""
@@ -65,7 +66,7 @@ class Job:
         model = open_model(self.proto, self.label)
         entry = Entry(model, make_feeds(model, InputOptions(), feeds), {})
         session = SessionOptions(threads=usable_cores())
-        return outputs_of(ort_spec(entry, session))
+        return outputs_of(ort_spec(entry, session), self.limits)
 
     def check(self, outputs: Sequence[Difference], sizes: Sizes) -> Check:
         return Check(
@@ -88,7 +89,7 @@ class Comparisons:
     """Of tables that were compared."""
 
     def compare(
-        self, job: Job, mine: tuple[list[str], list[Any]], theirs: Sequence[Any], sizes: Sizes, rows: int
+        self, job: ConversionCheck, mine: tuple[list[str], list[Any]], theirs: Sequence[Any], sizes: Sizes, rows: int
     ) -> None:
         """Add a comparison of the outputs of the model and of its source."""
         pairs = list(zip(*mine, theirs, strict=False))
@@ -104,7 +105,7 @@ class Comparisons:
         self.notes += notes
 
 
-def examine(job: Job) -> Comparisons:
+def examine(job: ConversionCheck) -> Comparisons:
     """Run the model and its source on the sample and on other sizes; outputs get the names of their dimensions."""
     found = Comparisons()
     mine = job.run(job.feeds)
@@ -128,7 +129,7 @@ def examine(job: Job) -> Comparisons:
 
 
 def _examine_other(
-    job: Job,
+    job: ConversionCheck,
     found: Comparisons,
     mine: tuple[list[str], list[Any]],
     feeds: Mapping[str, Array],
@@ -155,7 +156,7 @@ def _examine_other(
         found.compare(job, (names, others), theirs, sizes, _rows(feeds))
 
 
-def _refuse_fixed_axes(job: Job) -> None:
+def _refuse_fixed_axes(job: ConversionCheck) -> None:
     """Refuse a model whose graph holds a size of the sample as a constant, though its input claims that it is free."""
     if job.takes_table:
         return
@@ -171,7 +172,7 @@ def _refuse_fixed_axes(job: Job) -> None:
         )
 
 
-def _is_fixed(job: Job, dim: str) -> bool:
+def _is_fixed(job: ConversionCheck, dim: str) -> bool:
     """Whether the model fails, or returns other shapes than its source, where only this dimension has another size."""
     feeds = resized(job.feeds, job.axes, {dim: job.other_sizes[dim]})
     try:
@@ -193,7 +194,7 @@ def _rows(feeds: Mapping[str, Array]) -> int:
     return next((len(array) for array in feeds.values() if array.ndim), 0)
 
 
-def _steady_outputs(job: Job, call: Call, names: Sequence[str]) -> list[Any]:
+def _steady_outputs(job: ConversionCheck, call: Call, names: Sequence[str]) -> list[Any]:
     """What the source computes, twice: one that draws random numbers cannot be compared with anything."""
     first, second = (_source_outputs(call, job.feeds) for _ in range(2))
     places = [*names, *map(str, range(len(names), max(len(first), len(second))))]
@@ -212,7 +213,7 @@ def _source_outputs(call: Call, feeds: Mapping[str, Array]) -> list[Any]:
         raise BadInput(f"the source fails on these inputs: {type(error).__name__}: {line}") from error
 
 
-def _without_other_sizes(job: Job, why: str) -> str:
+def _without_other_sizes(job: ConversionCheck, why: str) -> str:
     """The source takes only one size: so does the model, unless names of dimensions were requested."""
     if job.may_fix:
         interface.name_input_axes(job.proto, {}, {name: array.shape for name, array in job.feeds.items()})

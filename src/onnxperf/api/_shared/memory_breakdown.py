@@ -12,8 +12,9 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.graphs.live_set import LiveSet, live_sets
 from onnxperf.analyze.trace.node_memory import tensor_sizes
-from onnxperf.api._shared import reading, recordings
+from onnxperf.api._shared import recordings
 from onnxperf.api._shared.subjects import Entry
+from onnxperf.measure import model_reader
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.memory_steps import MemoryProbe
 from onnxperf.measure.messages import WorkerSpec
@@ -55,8 +56,8 @@ def record_arena(
             raise KeyboardInterrupt  # a trace of fewer calls would say something else about the growth
         result = recordings.result_of_recording(plan.recorded, end.turns[0].trace)
         executed, what = plan.recorded.executed_path, "the graph that onnxruntime executes"
-        whole_graph = reading.outline_of_file(executed, what).graph
-        weights_bytes = reading.sizes_of_file(executed, what).weights_bytes
+        whole_graph = model_reader.outline_of_file(executed, what).graph
+        weights_bytes = model_reader.sizes_of_file(executed, what).weights_bytes
     entry = largest(entries)
     graph = _as_fed(whole_graph, entry)
     call = next(number for number, each in enumerate(entries) if each is entry)  # the first calls take them in order
@@ -78,7 +79,7 @@ def breakdown_of(entry: Entry, memory_probe: MemoryProbe, account: ArenaAccount 
     """Where the bytes of a subject are, as far as they are known."""
     shapes = {name: array.shape for name, array in entry.feeds.arrays.items()}
     is_model = memory_probe.subject.model is not None
-    sizes = reading.sizes_of(entry.model, shapes)
+    sizes = model_reader.sizes_of(entry.model, shapes)
     live = account.live_set if account else _planned(entry, sizes.tensors)
     if not is_model or not live or not live.live_bytes:
         live = None  # a framework has a graph of its own; or no size is known
@@ -137,5 +138,5 @@ def _fed_sizes(entry: Entry) -> dict[str, int]:
 
 def _planned(entry: Entry, sizes: dict[str, int]) -> LiveSet | None:
     """What is alive where most is, by the order of the file and inferred sizes."""
-    graph = _as_fed(reading.outline_of(entry.model).graph, entry)
+    graph = _as_fed(model_reader.outline_of(entry.model).graph, entry)
     return live_sets(graph, sizes | _fed_sizes(entry)).peak

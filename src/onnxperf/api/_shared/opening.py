@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from onnxperf.api._shared import reading
+from onnxperf.measure import model_reader as reading
 from onnxperf.model.opened import Model, place
 from onnxperf.zoo import PREFIX
 

@@ -12,17 +12,17 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.check import about_differences, draws_random_numbers, not_compared, not_deterministic
 from onnxperf.analyze.judges.accuracy import Form
 from onnxperf.analyze.judges.agreement import Interface, Outputs, disagreement, same_again, unlike_interfaces
-from onnxperf.api._shared.reading import random_operators_of
 from onnxperf.api._shared.subjects import Entry
 from onnxperf.errors import BadInput, SubjectError, refused
 from onnxperf.measure.messages import Load, Prepare, WorkerSpec
+from onnxperf.measure.model_reader import random_operators_of
 from onnxperf.measure.outputs import compute
 from onnxperf.measure.process import ProcessWorker, open_worker
 from onnxperf.measure.race import RaceEnd
-from onnxperf.records.options import LONG_TIMEOUT_S, Tolerances, WorkerLimits
+from onnxperf.records.options import Tolerances, WorkerLimits
 from onnxperf.records.race import Measurement
 
-_LIMITS = WorkerLimits(timeout=LONG_TIMEOUT_S)
+_LIMITS = WorkerLimits()
 
 
 def outputs_of(spec: WorkerSpec, limits: WorkerLimits = _LIMITS) -> Outputs:

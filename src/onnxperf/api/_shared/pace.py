@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
-from typing import Any
 
 from onnxperf.errors import BadOption
 from onnxperf.measure.plan import block_seconds
@@ -12,17 +10,6 @@ from onnxperf.records.options import RaceOptions, WorkerLimits
 from onnxperf.wording.numbers import significant
 
 _EXPECTED = "a time such as 50ms or 0.05s"
-_SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0}
-
-
-def seconds_in(every: Any) -> Any:
-    """Seconds of a text such as 50ms, 0.05s or 0.05; anything else as it is."""
-    if not isinstance(every, str):
-        return every
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(us|µs|ms|s|)", every.strip(), re.ASCII)
-    if found is None:
-        raise BadOption(option="every", value=every, expected=_EXPECTED)
-    return float(found[1]) * _SECONDS[found[2]]
 
 
 def check_pace(race: RaceOptions, limits: WorkerLimits) -> None:

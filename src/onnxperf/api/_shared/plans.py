@@ -8,17 +8,18 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from onnxperf.api._shared.cells import Cell, Contest, cells_of
 from onnxperf.api._shared.opening import open_source
-from onnxperf.api._shared.requests import CaseKeywords, Settings, check_number, names_in, parse
+from onnxperf.api._shared.requests import Settings, check_number, names_in, parse
 from onnxperf.api._shared.sources import check_source, load_source, sources_of
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.model.shapes import settle
+from onnxperf.options.functions import CASE
 from onnxperf.records.options import Signature
 from onnxperf.wording.names import one_line, shortened
 from onnxperf.wording.numbers import size
@@ -67,13 +68,15 @@ class SweepPlan(Struct, frozen=True, forbid_unknown_fields=True):
 Plan = str | Path | Mapping[str, Any]
 
 
-def plan_cells(plan: Plan, listed: bool = False, yardstick: bool = False) -> list[Cell]:
+def plan_cells(
+    plan: Plan, listed: bool = False, yardstick: bool = False, overrides: Mapping[str, Any] | None = None
+) -> list[Cell]:
     """The cases of a plan; if they are only `listed`, nothing that the plan names is imported, built or run.
 
-    `yardstick` is measured beside them unless the options of the plan decide that.
+    `yardstick` is measured with them unless the options of the plan decide that; `overrides` replace these options.
     """
     parsed, folder = _parsed(plan)
-    parsed = msgspec.structs.replace(parsed, options={"yardstick": yardstick, **parsed.options})
+    parsed = msgspec.structs.replace(parsed, options={"yardstick": yardstick, **parsed.options, **(overrides or {})})
     cells: list[Cell] = []
     for model in _models(parsed):
         cells += _model_cells(model, parsed, folder, listed)
@@ -130,7 +133,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _refuse_unknown_fields(plan: Mapping[str, Any]) -> None:
     """One line for a field that does not exist, with the one that was probably meant, or where it belongs."""
-    fields, options = SweepPlan.__struct_fields__, get_type_hints(CaseKeywords).keys() - {"dims"}
+    fields, options = SweepPlan.__struct_fields__, CASE.options.keys() - {"dims", "call", "runtime", "against", "feeds"}
     _refuse_others(plan, fields, "field {} in the plan", {"in [options]": options})
     models = plan.get("models")
     for model in models if isinstance(models, list | tuple) else ():
@@ -186,7 +189,7 @@ def _settings(model: PlannedModel, plan: SweepPlan) -> Settings:
     if not _paths(model):
         raise BadOption("the plan of the sweep has a model without a path")
     try:
-        return parse({**plan.options, "dims": {**plan.dims, **model.dims}}, CaseKeywords)
+        return parse({**plan.options, "dims": {**plan.dims, **model.dims}}, CASE)
     except BadOption as error:
         raise BadOption(f"the plan of the sweep is not valid: {_as_in_plan(str(error))}") from error
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -25,25 +26,24 @@ from onnxperf.analyze.trace.launches import join_launches
 from onnxperf.analyze.trace.timeline import timeline_of
 from onnxperf.api._shared.peaks import peaks_of
 from onnxperf.api._shared.racing import start_of
-from onnxperf.api._shared.reading import applied, outline_of, outline_of_file, view_of, work_of_nodes, written_model
 from onnxperf.api._shared.requests import Settings
-from onnxperf.api._shared.setups import only_setup
-from onnxperf.api._shared.subjects import Entry, ort_spec
-from onnxperf.errors import BadInput, SubjectError, refused
+from onnxperf.api._shared.setups import Setup, setups_of
+from onnxperf.api._shared.subjects import Entry, model_specs
+from onnxperf.errors import BadInput, BadOption, SubjectError, refused
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.machine import load
 from onnxperf.measure.messages import WorkerSpec
+from onnxperf.measure.model_reader import applied, outline_of, outline_of_file, view_of, work_of_nodes, written_model
 from onnxperf.measure.profiling import Progress, TurnsEnd, most_iterations, take_launches, take_turns
 from onnxperf.measure.reading import Outlined
 from onnxperf.measure.trace.read import read_trace, trace_of_events
 from onnxperf.model.node_settings import answer_settings, decode_settings
-from onnxperf.model.opened import Model
+from onnxperf.model.opened import Model, OwnFolder
 from onnxperf.records.base import Experiment
 from onnxperf.records.headroom import Peaks
 from onnxperf.records.options import Recording, SessionOptions, WorkerLimits
 from onnxperf.records.profile import PROFILED_LAUNCHES, Profile, undisturbed
 from onnxperf.records.trace import EVENT_CAP, Trace
-from onnxperf.render.kit.files import write
 from onnxperf.results.profile import ProfileResult
 from onnxperf.wording.numbers import grouped
 
@@ -77,13 +77,38 @@ class RecordingPlan:
     recorded: RecordedModel
 
 
-def plan_recording(entry: Entry, session: SessionOptions, folder: Path, name: str) -> RecordingPlan:
+def ort_setups(settings: Settings) -> list[Setup]:
+    """The variants of a request, each with one call style; only onnxruntime can be profiled."""
+    setups = setups_of("ort", "run", settings)
+    for each in setups:
+        if each.runtime != "ort":
+            raise BadOption(f"{each.runtime} has no profiler; use onnxruntime", option="variants", value=each.name)
+        if len(each.calls) > 1:
+            raise BadOption("a profile needs one call style", option="variants", value=each.name)
+    return setups
+
+
+def only_ort_setup(settings: Settings) -> Setup:
+    """The variant of a request that has one only."""
+    _ = settings.session  # refuses several values
+    return ort_setups(settings)[0]
+
+
+def spec_of(entry: Entry, setup: Setup) -> WorkerSpec:
+    """A model under a variant, without the profiler."""
+    return model_specs([entry], [setup])[0]
+
+
+def plan_recording(
+    entry: Entry, session: SessionOptions, folder: Path, name: str, calls: tuple[str, ...] = ("run",)
+) -> RecordingPlan:
     """Set up a model to be recorded in a folder of ours; nodes without a name of their own get one first."""
     named = named_model(entry.model, folder, name)
     executed = folder / f"{name}.executed.onnx"
     recording = Recording(trace_prefix=str(folder / name), executed_path=str(executed))
     with_options = replace(session, options={**named.options, **session.options})
-    spec = replace(ort_spec(entry, session), model_path=str(named.path), session=with_options, recording=recording)
+    spec = spec_of(entry, Setup("ort", calls, session))
+    spec = replace(spec, model_path=str(named.path), session=with_options, recording=recording)
     shapes = {name: array.shape for name, array in entry.feeds.arrays.items()}
     return RecordingPlan(spec, RecordedModel(entry.model, named.outlined, executed, shapes))
 
@@ -115,14 +140,12 @@ def subject_errors_as_bad_input() -> Iterator[None]:
         raise refused(error) from error
 
 
-def iterations_that_fit(
-    plan: RecordingPlan, repeat: int | None, limits: WorkerLimits, progress: Progress
-) -> int | None:
+def iterations_that_fit(plan: RecordingPlan, calls: int | None, limits: WorkerLimits, progress: Progress) -> int | None:
     """How many iterations a trace can hold; a model with bodies or functions must be tried to find out."""
     outlined = plan.recorded.outlined
     nodes = sum(each.nodes for each in outlined.operators)
     nested = outlined.functions or nodes > len(outlined.graph.nodes)
-    if not nested and (repeat or 100) * (_EXPANSION * nodes + 10) < EVENT_CAP:
+    if not nested and (calls or 100) * (_EXPANSION * nodes + 10) < EVENT_CAP:
         return None
     recording = plan.spec.recording
     prefix = f"{recording.trace_prefix if recording else ''}.trial"
@@ -159,21 +182,21 @@ def notes_on_load(record: Experiment, noted: Sequence[str] = ()) -> tuple[str, .
 def profile_model(
     entry: Entry,
     settings: Settings,
-    repeat: int | None,
+    calls: int | None,
     progress: Progress,
-    keep_trace: str | Path | None = None,
     roofline: bool = False,
 ) -> ProfileResult:
     """Run a model that records itself in turn with one that does not, in several launches."""
-    session = only_setup("ort", "run", settings).session
+    setup = only_ort_setup(settings)
+    session = setup.session
     peaks = peaks_of(session.threads or 1, progress) if roofline else None
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
-        plan = plan_recording(entry, session, Path(folder), "model")
-        most = iterations_that_fit(plan, repeat, settings.limits, progress)
-        specs, start = [ort_spec(entry, session), plan.spec], start_of(settings.limits)
+        plan = plan_recording(entry, session, Path(folder), "model", setup.calls)
+        most = iterations_that_fit(plan, calls, settings.limits, progress)
+        specs, start = [spec_of(entry, setup), plan.spec], start_of(settings.limits)
         machine, before = machines.describe_machine(), load.snapshot()
         with subject_errors_as_bad_input():
-            ends = take_launches(specs, repeat, start, machines.processors(), progress, most, PROFILED_LAUNCHES)
+            ends = take_launches(specs, calls, start, machines.processors(), progress, most, PROFILED_LAUNCHES)
         counted = launches_that_count(ends)
         result = result_of_recording(plan.recorded, *(end.turns[1].trace for end in counted))
         record = replace(
@@ -189,18 +212,9 @@ def profile_model(
         result.record = replace(record, answer=profile_answer(record))  # the overhead may lead it
         if peaks is not None:
             result.record = _with_headroom(result, plan.recorded, peaks)
-        if keep_trace is not None:
-            _keep_traces(counted, Path(keep_trace))
     record = result.record
-    result.record = replace(record, notes=(*record.notes, *_notes(entry, repeat, most), *notes_on_load(record)))
+    result.record = replace(record, notes=(*record.notes, *_notes(entry, calls, most), *notes_on_load(record)))
     return result
-
-
-def _keep_traces(ends: Sequence[TurnsEnd], path: Path) -> None:
-    """The trace of the first launch under the name that was given, later ones with their numbers."""
-    for number, end in enumerate(ends, 1):
-        name = path if number == 1 else path.with_stem(f"{path.stem}-{number}")
-        write(name, Path(str(end.turns[1].trace)).read_bytes())
 
 
 def _with_headroom(result: ProfileResult, recorded: RecordedModel, peaks: Peaks) -> Profile:
@@ -213,10 +227,10 @@ def _with_headroom(result: ProfileResult, recorded: RecordedModel, peaks: Peaks)
     return replace(record, answer=answer, notes=(*record.notes, *headroom_notes(record)))
 
 
-def _notes(entry: Entry, repeat: int | None, most: int | None) -> list[str]:
+def _notes(entry: Entry, calls: int | None, most: int | None) -> list[str]:
     notes = [*entry.feeds.notes, "session initialisation includes writing the optimised graph"]
-    if most is not None and repeat is not None and repeat > most:
-        notes.append(f"{most} iterations instead of {repeat}: a trace holds at most {grouped(EVENT_CAP)} events")
+    if most is not None and calls is not None and calls > most:
+        notes.append(f"{most} iterations instead of {calls}: a trace holds at most {grouped(EVENT_CAP)} events")
     return notes
 
 
@@ -242,6 +256,18 @@ def is_trace(source: object) -> bool:
         return False  # opening it as a model says what is wrong
 
 
+class _TraceFiles:
+    """Traces as onnxruntime wrote them, one per launch; they are removed with the last result that refers to them."""
+
+    def __init__(self, written: Iterable[Path]) -> None:
+        self._folder = OwnFolder()
+        self._paths = [Path(shutil.move(each, self._folder.path)) for each in written]
+
+    def __call__(self) -> list[bytes]:
+        """What each file holds."""
+        return [path.read_bytes() for path in self._paths]
+
+
 def result_of_trace(source: str | os.PathLike[str] | Events) -> ProfileResult:
     """What a trace alone says: a file that onnxruntime wrote, or a list of events."""
     if isinstance(source, str | os.PathLike):
@@ -251,7 +277,8 @@ def result_of_trace(source: str | os.PathLike[str] | Events) -> ProfileResult:
 
 def result_of_recording(recorded: RecordedModel, *traces: Path | None) -> ProfileResult:
     """What the trace of a model says, with the nodes of the original that its time goes back to; one per launch."""
-    read = [read_trace(each) for each in traces if each is not None]
+    written = [each for each in traces if each is not None]
+    read = [read_trace(each) for each in written]
     if len(read) < max(len(traces), 1):
         raise BadInput("onnxruntime wrote no trace")
     trace, launches = join_launches(read) if len(read) > 1 else (read[0], ())
@@ -272,7 +299,7 @@ def result_of_recording(recorded: RecordedModel, *traces: Path | None) -> Profil
     record = replace(record, answer=profile_answer(record), timeline=timeline)
     weights = partial(work_of_nodes, recorded.model, recorded.shapes)
     view = partial(view_of, recorded.model, False, recorded.shapes)
-    return ProfileResult(record, result.trace, result.layout, weights, executed, view)
+    return ProfileResult(record, result.trace, result.layout, weights, executed, view, _TraceFiles(written))
 
 
 def _summed_up(trace: Trace, label: str) -> ProfileResult:

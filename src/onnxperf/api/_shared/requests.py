@@ -10,20 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from os import PathLike
-from typing import Any, TypedDict, TypeVar, get_type_hints
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from onnxperf.api._shared.pace import check_pace, seconds_in
+from onnxperf.api._shared.pace import check_pace
 from onnxperf.api._shared.variants import Variant, variants_in
 from onnxperf.errors import BadOption
+from onnxperf.options.base import Takes
 from onnxperf.records.options import (
-    STEP_TIMEOUT_S,
     InputOptions,
-    OptLevel,
     RaceOptions,
     SessionOptions,
     SourceOptions,
@@ -37,169 +35,13 @@ T = TypeVar("T", bound=Struct)
 
 _MOST_CASES = 100_000
 """A case takes seconds: these would take two weeks."""
+_BATCH = "batch"
+"""Name of the batch dimension in the list of cases."""
 _LONGEST_VALUE = 80
 """Characters of a wrong value in an error."""
 
 Against = Mapping[str, Any] | str | Sequence[str] | None
 """Sources of a model by name, or the names of the frameworks that a zoo model comes from."""
-
-
-Setting = str | int | bool
-"""A value of a session setting."""
-Settled = Setting | Sequence[Setting]
-"""One value, or several where variants race each other."""
-
-
-SavedFile = str | PathLike[str]
-"""A file of settings, as tuned.json or @tuned.json."""
-
-
-class RuntimeKeywords(TypedDict, total=False):
-    """How a runtime is set up; see SessionOptions."""
-
-    threads: int | Sequence[int] | None
-    provider: str | Sequence[str]
-    options: Mapping[str, Settled]
-    options_unchecked: Mapping[str, Settled]
-    env: str | Sequence[str]
-
-
-class LoadKeywords(RuntimeKeywords, total=False):
-    """How a session is set up; see SessionOptions."""
-
-    opt_level: OptLevel | Sequence[OptLevel]
-
-
-class VariantKeywords(TypedDict, total=False):
-    """Variants by hand, and how many may race."""
-
-    variants: Mapping[str, Mapping[str, Setting] | SavedFile] | SavedFile | Sequence[SavedFile]
-    all_combinations: bool
-
-
-class FeedKeywords(TypedDict, total=False):
-    """How inputs are made; see InputOptions."""
-
-    seed: int
-    dims: Mapping[str, int | Sequence[int]]
-    shapes: Mapping[str, Sequence[int]]
-    ranges: Mapping[str, tuple[float, float]]
-    cast: bool
-
-
-class InputKeywords(LoadKeywords, FeedKeywords, total=False):
-    """How a session is set up, and how its inputs are made."""
-
-
-class LimitKeywords(TypedDict, total=False):
-    """What a worker may take; see WorkerLimits."""
-
-    timeout: float
-    memory_limit: int | str | None
-
-
-class SourceKeywords(TypedDict, total=False):
-    """How the source of a model is called; see SourceOptions."""
-
-    device: str
-    check_finite: bool | None
-
-
-class ToleranceKeywords(TypedDict, total=False):
-    """What counts as equal; see Tolerances."""
-
-    rtol: float
-    atol: float
-
-
-class RaceKeywords(TypedDict, total=False):
-    """How long a race takes, and what it can show; see RaceOptions."""
-
-    time: float | None
-    min_effect: float
-
-
-class ContestKeywords(VariantKeywords, total=False):
-    """What takes part besides the models: call styles, runtimes and sources, on which inputs."""
-
-    call: str | Sequence[str]
-    runtime: str | Sequence[str]
-    feeds: Mapping[str, Any] | None
-    against: Against
-
-
-class CaseKeywords(
-    InputKeywords, VariantKeywords, RaceKeywords, LimitKeywords, SourceKeywords, ToleranceKeywords, total=False
-):
-    """How the subjects of a case are raced and compared; see RaceOptions and Tolerances."""
-
-    baseline: str | None
-    warmup: float
-    blocks: int | None
-    calls: int | None
-    split: bool
-    every: float | str | None
-    count: str | None
-    match: Mapping[str, str | int]
-    check: bool
-    yardstick: bool
-
-
-class PlaceKeywords(TypedDict, total=False):
-    """Where something runs: on a cluster, and on which of its nodes."""
-
-    on: str | None
-    nodes: str
-
-
-class BenchKeywords(ContestKeywords, CaseKeywords, PlaceKeywords, total=False):
-    """What takes part in a race, and how it is measured."""
-
-
-class MemoryKeywords(ContestKeywords, InputKeywords, LimitKeywords, SourceKeywords, total=False):
-    """Whose memory is measured, and within which limits."""
-
-
-class CheckKeywords(InputKeywords, VariantKeywords, ToleranceKeywords, LimitKeywords, total=False):
-    """How two runtimes are set up, within which limits, and what counts as equal."""
-
-
-class ConvertKeywords(FeedKeywords, ToleranceKeywords, total=False):
-    """How a conversion is checked; every other keyword is one of the converter."""
-
-    timeout: float
-
-
-class ProfileKeywords(InputKeywords, VariantKeywords, total=False):
-    """How the sessions of variants are set up, and their inputs made."""
-
-
-class DiffKeywords(RuntimeKeywords, FeedKeywords, VariantKeywords, RaceKeywords, total=False):
-    """How the two sides are set up and raced."""
-
-    warmup: float
-    timeout: float
-
-
-class BisectKeywords(InputKeywords, VariantKeywords, RaceKeywords, LimitKeywords, ToleranceKeywords, total=False):
-    """How candidates are set up and compared."""
-
-    warmup: float
-
-
-class RewriteKeywords(RuntimeKeywords, FeedKeywords, RaceKeywords, total=False):
-    """How a model is raced against itself with nodes replaced."""
-
-
-class EinsumKeywords(TypedDict, total=False):
-    """How the fastest graph of an equation is searched."""
-
-    opset: int
-    portable: bool
-    runtime: str
-    threads: int | None
-    time: float
-    again: bool
 
 
 @dataclass(frozen=True)
@@ -218,6 +60,8 @@ class Settings:
     tolerances: Tolerances
     all_combinations: bool = False
     """Race every combination of settings, however many there are."""
+    any_batch: bool = False
+    """The size of `batch` is for the batch dimension, whatever its name is."""
     yardstick: bool = False
     """Also measure the yardstick, by which runs are compared that share no subject."""
 
@@ -261,36 +105,46 @@ class Settings:
 
     def sized(self, dims: Mapping[str, int], ranges: Mapping[str, tuple[float, float]] | None = None) -> InputOptions:
         """How inputs of these sizes are made; ranges that the user gave come before those of a model."""
-        return replace(self.unsized, dims=dict(dims), ranges={**(ranges or {}), **self.unsized.ranges})
+        own = dict(dims)
+        batch = own.pop(_BATCH, None) if self.any_batch else None
+        return replace(self.unsized, dims=own, batch=batch, ranges={**(ranges or {}), **self.unsized.ranges})
 
 
-def parse(
-    keywords: Mapping[str, Any], known: type, timeout: float = STEP_TIMEOUT_S, more: Sequence[str] = ()
-) -> Settings:
-    """The settings that keywords stand for; unknown keywords and values that make no sense are refused.
+def parse(keywords: Mapping[str, Any], takes: Takes) -> Settings:
+    """The settings that keywords stand for; unknown keywords and values that make no sense are refused."""
+    return settings_of(takes.complete(takes.values(keywords)))
 
-    `more` are keywords besides those that are `known`.
-    """
-    valid = {*get_type_hints(known), *more}
-    for name in keywords:
-        if name not in valid:
-            raise BadOption.unknown("option", name, sorted(valid), option=name)
+
+def settings_of(values: Mapping[str, Any]) -> Settings:
+    """The values of options as records."""
     dims = {
-        name: size if isinstance(size, list | tuple) else [size] for name, size in (keywords.get("dims") or {}).items()
+        name: size if isinstance(size, list | tuple) else [size] for name, size in (values.get("dims") or {}).items()
     }
-    race, limits = _race(keywords), _limits({"timeout": timeout, **keywords})
+    # A limit ends a race early only where nothing but the limit is asked for, as in a gate.
+    if values.get("batch") is not None:
+        if _BATCH in dims:
+            raise BadOption("the size is given twice; leave out one of `batch` and `dims`", option="batch")
+        dims[_BATCH] = values["batch"] if isinstance(values["batch"], list | tuple) else [values["batch"]]
+    race, limits = _pick({**values, "max_slowdown": None}, RaceOptions), _pick(values, WorkerLimits)
     check_pace(race, limits)
     return Settings(
-        given=variants_in(keywords),
-        all_combinations=bool(keywords.get("all_combinations")),
+        given=variants_in(values),
+        all_combinations=bool(values.get("all_combinations")),
         sizes=tuple(_combinations(dims)),
-        unsized=_pick({**keywords, "dims": {}}, InputOptions),
+        unsized=_pick({**values, "dims": {}, "batch": None}, InputOptions),
+        any_batch=values.get("batch") is not None,
         race=race,
         limits=limits,
-        source=_pick(keywords, SourceOptions),
-        tolerances=_tolerances(keywords),
-        yardstick=bool(keywords.get("yardstick")),
+        source=_pick(values, SourceOptions),
+        tolerances=_pick(values, Tolerances),
+        yardstick=wants_yardstick(values),
     )
+
+
+def wants_yardstick(values: Mapping[str, Any]) -> bool:
+    """Whether later runs may be compared with this one: as given, else if it is saved."""
+    given = values.get("yardstick")
+    return values.get("store", False) is not False if given is None else bool(given)
 
 
 def names_in(value: str | Sequence[str]) -> list[str]:
@@ -321,41 +175,6 @@ def _combinations(dims: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]
     check_number(math.prod(map(len, dims.values())))
     for sizes in product(*dims.values()):
         yield _pick({"dims": dict(zip(dims, sizes, strict=True))}, InputOptions).dims
-
-
-def _race(keywords: Mapping[str, Any]) -> RaceOptions:
-    options = _pick({**keywords, "every": seconds_in(keywords.get("every"))}, RaceOptions)
-    require(options.time is None or 0 < options.time < math.inf, "time", options.time, "more than 0 seconds")
-    require(0 < options.min_effect < 1, "min_effect", options.min_effect, "between 0 and 1 (0.01 is 1 %)")
-    require(0 <= options.warmup < math.inf, "warmup", options.warmup, "0 seconds or more")
-    require(options.blocks is None or options.blocks >= 1, "blocks", options.blocks, "at least 1")
-    require(options.calls is None or options.calls >= 1, "calls", options.calls, "at least 1")
-    require(options.count in (None, "instructions"), "count", options.count, "instructions")
-    return options
-
-
-def _limits(keywords: Mapping[str, Any]) -> WorkerLimits:
-    limit = keywords.get("memory_limit")
-    limits = _pick({**keywords, "memory_limit": _amount(limit) if isinstance(limit, str) else limit}, WorkerLimits)
-    require(0 < limits.timeout < math.inf, "timeout", limits.timeout, "more than 0 seconds")
-    require(limits.memory_limit is None or limits.memory_limit > 0, "memory_limit", limit, "more than 0 bytes")
-    return limits
-
-
-def _tolerances(keywords: Mapping[str, Any]) -> Tolerances:
-    tolerances = _pick(keywords, Tolerances)
-    require(tolerances.rtol >= 0, "rtol", tolerances.rtol, "0 or more")
-    require(tolerances.atol >= 0, "atol", tolerances.atol, "0 or more")
-    return tolerances
-
-
-def _amount(text: str) -> int:
-    """A number of bytes, as 512MB, 2GB or 1.5GiB."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", text.strip(), re.IGNORECASE)
-    if found is None:
-        raise BadOption(option="memory_limit", value=text, expected="an amount of memory such as 512MB or 2GB")
-    base = 1024 if found[3] else 1000
-    return int(float(found[1]) * base ** " KMGT".index(found[2].upper() or " "))
 
 
 def _pick(keywords: Mapping[str, Any], record: type[T]) -> T:

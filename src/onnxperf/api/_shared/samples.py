@@ -2,36 +2,48 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
 
 from onnxperf.api._shared.sources import load_with_sample
-from onnxperf.errors import BadInput
+from onnxperf.errors import BadInput, BadOption
 from onnxperf.frameworks.base import AnyFramework
-from onnxperf.frameworks.export import framework_to_convert
 from onnxperf.model.files import read_inputs
 from onnxperf.model.generate import Array
 
 Call = Callable[[Mapping[str, Array]], list[Any]]
 
 
-def load_model(text: str, files: Mapping[str, Path]) -> tuple[object, object]:
-    """A model that is named on the command line, and its sample; named files go before what the function returns."""
-    given = read_inputs(files)
-    model, sample = load_with_sample(text)
-    if given and isinstance(sample, Mapping):
-        return model, {**sample, **given}
-    return model, given or sample
+class LoadedModel(NamedTuple):
+    """A model that is to be converted."""
+
+    model: Any
+    sample: Any
+    """Of its inputs; None if there is none."""
+    source: str
+    """What names it: FILE.py:function, or a path; empty for an object."""
 
 
-def is_estimator(model: object) -> bool:
-    """Whether it is converted by skl2onnx, which takes options of its own."""
-    return framework_to_convert(model).converter == "skl2onnx"
+def load_model(model: Any, sample: Any, feeds: Mapping[str, Any] | None) -> LoadedModel:
+    """The model, loaded if a text names it, with its sample; arrays by name replace those that its function returns."""
+    if sample is not None and feeds:
+        raise BadOption("`feeds`: the sample holds the inputs already; give one of both")
+    if isinstance(model, str):
+        loaded, own = load_with_sample(model)
+    else:
+        loaded, own = model, None
+    files = {name: value for name, value in (feeds or {}).items() if isinstance(value, Path)}
+    given = {**(feeds or {}), **read_inputs(files)}
+    source = str(model) if isinstance(model, str | os.PathLike) else ""
+    if given and isinstance(own, Mapping):
+        return LoadedModel(loaded, {**own, **given}, source)
+    return LoadedModel(loaded, sample if sample is not None else given or own, source)
 
 
 def matched(names: Sequence[str], proto: onnx.ModelProto) -> dict[str, str]:

@@ -17,26 +17,28 @@ from onnxperf.api._shared.recordings import (
     launches_that_count,
     plan_recording,
     result_of_recording,
+    spec_of,
     subject_errors_as_bad_input,
     time_of_calls,
 )
-from onnxperf.api._shared.subjects import Entry, ort_spec
+from onnxperf.api._shared.setups import Setup
+from onnxperf.api._shared.subjects import Entry
 from onnxperf.measure.machine import describe as machines
 from onnxperf.measure.machine import load
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.profiling import Progress, take_launches
 from onnxperf.records.base import Machine
-from onnxperf.records.options import SessionOptions, WorkerLimits
+from onnxperf.records.options import WorkerLimits
 from onnxperf.records.profile import COMPARED_LAUNCHES
 from onnxperf.results.profile import ProfileResult
 
 
 @dataclass(frozen=True)
 class Side:
-    """A model that can be run, with its session and the name of its profile."""
+    """A model that can be run, under one variant, with the name of its profile."""
 
     entry: Entry
-    session: SessionOptions
+    setup: Setup
     label: str
 
 
@@ -51,7 +53,7 @@ class ProfiledPlans(NamedTuple):
 def profiles_in_turns(
     sides: Sequence[Side],
     machine: Machine,
-    repeat: int | None,
+    calls: int | None,
     limits: WorkerLimits,
     progress: Progress,
     launches: int = COMPARED_LAUNCHES,
@@ -64,21 +66,22 @@ def profiles_in_turns(
     before = load.snapshot()
     with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:
         plans = [
-            plan_recording(each.entry, each.session, Path(folder), f"side{number}") for number, each in enumerate(sides)
+            plan_recording(each.entry, each.setup.session, Path(folder), f"side{number}", each.setup.calls)
+            for number, each in enumerate(sides)
         ]
-        unprofiled = [ort_spec(each.entry, each.session) for each in sides] if with_unprofiled else []
-        results, interrupted = profile_plans(plans, repeat, limits, progress, launches, unprofiled)
+        unprofiled = [spec_of(each.entry, each.setup) for each in sides] if with_unprofiled else []
+        results, interrupted = profile_plans(plans, calls, limits, progress, launches, unprofiled)
     machine = load.machine_since(before, machine)
     for each, result in zip(sides, results, strict=True):
         result.record = replace(
-            result.record, machine=machine, session=each.session, model=each.label, interrupted=interrupted
+            result.record, machine=machine, session=each.setup.session, model=each.label, interrupted=interrupted
         )
     return results
 
 
 def profile_plans(
     plans: Sequence[RecordingPlan],
-    repeat: int | None,
+    calls: int | None,
     limits: WorkerLimits,
     progress: Progress,
     launches: int = COMPARED_LAUNCHES,
@@ -86,11 +89,11 @@ def profile_plans(
 ) -> ProfiledPlans:
     """Profile plans in turn, in several launches where their nodes are to be compared; `unprofiled` has the same
     sessions without the profiler, or nothing."""
-    fitting = [iterations_that_fit(plan, repeat, limits, progress) for plan in plans]
+    fitting = [iterations_that_fit(plan, calls, limits, progress) for plan in plans]
     most = min((each for each in fitting if each is not None), default=None)
     specs = [*(plan.spec for plan in plans), *unprofiled]
     with subject_errors_as_bad_input():
-        ends = take_launches(specs, repeat, start_of(limits), machines.processors(), progress, most, launches)
+        ends = take_launches(specs, calls, start_of(limits), machines.processors(), progress, most, launches)
     counted = launches_that_count(ends)
     results = []
     for index, plan in enumerate(plans):

@@ -32,7 +32,7 @@ from onnxperf.wording.names import one_line
 Sources = Source | Sequence[Source] | Mapping[str, Source]
 Functions = Callable[[], Any] | Mapping[str, Callable[[], Any]]
 
-_OF_MODELS = ("feeds", "dims", "shapes", "ranges", "cast", "against", "runtime", "call")
+_OF_MODELS = ("feeds", "dims", "batch", "shapes", "ranges", "cast", "against", "runtime", "call")
 """Keywords about how a model is fed and run."""
 _USUAL = {"call": "run", "runtime": "ort"}
 _DEFAULT_SOURCE = SourceOptions()

@@ -20,6 +20,8 @@ from onnxperf.wording.names import shortened
 
 _MOST_THREADS = 1024
 """A pool of more would only fill the system's table of processes."""
+_OF_NODES = "session.intra_op."
+"""Settings of the pool that everybody means, where the one between nodes has the same."""
 _JOINED = "+"
 """Between the names of a list, which is one value: commas stand between several values."""
 _LONGEST_VALUE = 80
@@ -51,11 +53,11 @@ class Variant:
 
 def variants_in(keywords: Mapping[str, Any]) -> tuple[Variant, ...]:
     """The variants that the keywords of a public function stand for; one where no setting has several values."""
-    choices = {name: _several(name, keywords[name]) for name in _OWN_KEYWORDS if name in keywords}
+    choices = {name: _several(name, keywords[name]) for name in _USUAL if name in keywords}
     unchecked = _mapping("options_unchecked", keywords)
     for name, value in (_mapping("options", keywords) | unchecked).items():
-        plain = _ALIASES.get(name, name)
-        if plain in choices:
+        plain = whole_name(name)
+        if plain in choices and choices[plain] != [_USUAL.get(plain)]:
             raise BadOption(f"{plain} is given twice", option="options", value=name)
         choices[plain] = _several(name, value)
     names = _short_names([name for name, values in choices.items() if len(values) > 1])
@@ -111,7 +113,7 @@ def _variants(given: Any) -> dict[str, Any]:
     files = given if isinstance(given, list | tuple) else [] if given is None else [given]
     if not all(isinstance(each, str | os.PathLike) for each in files):
         raise BadOption(option="variants", value=_shown(given), expected="settings by name, or files of settings")
-    found = {saved_path(each).stem: each for each in files}
+    found = {saved_name(each): each for each in files}
     if len(found) < len(files):
         raise BadOption("two files of settings have the same name; give settings by name", option="variants")
     return found
@@ -122,7 +124,7 @@ def _by_hand(name: str, settings: object, common: Mapping[str, Any], unchecked: 
         settings = all_settings(saved_settings(settings))
     if not isinstance(settings, Mapping):
         raise BadOption("expected settings by name", option="variants", value=name)
-    own = {_ALIASES.get(key, str(key)): value for key, value in settings.items()}
+    own = {whole_name(str(key)): value for key, value in settings.items()}
     runtime, call = (str(own.pop(key, "")) for key in ("runtime", "call"))
     session = session_of({**common, **own}, unchecked)
     return Variant(session, name, runtime=runtime, call=call, unchecked=unchecked)
@@ -134,6 +136,11 @@ def _by_hand(name: str, settings: object, common: Mapping[str, Any], unchecked: 
 def saved_path(file: str | os.PathLike[str]) -> Path:
     """The path of a file of settings, which may be written as @FILE."""
     return Path(os.fspath(file).removeprefix("@"))
+
+
+def saved_name(file: str | os.PathLike[str]) -> str:
+    """What a file of settings is called, without .settings.json."""
+    return saved_path(file).name.removesuffix(".json").removesuffix(".settings")
 
 
 def saved_settings(file: str | os.PathLike[str]) -> TunedSettings:
@@ -192,6 +199,17 @@ def _place(name: str) -> _Place:
     from onnxperf.runtimes.ort.config_keys import RUN_KEYS
 
     return _Place("run_options" if name in {entry.name for entry in RUN_KEYS} else "options", name)
+
+
+def whole_name(name: str) -> str:
+    """Our name of a setting for onnxruntime's own, and the whole name of a config entry for its last part."""
+    if name in _ALIASES or name in _CONVERTED or "." in name or name in ("runtime", "call"):
+        return _ALIASES.get(name, name)
+    from onnxperf.runtimes.ort.config_keys import RUN_KEYS, SESSION_KEYS
+
+    found = [each.name for each in (*SESSION_KEYS, *RUN_KEYS) if each.name.rpartition(".")[2] == name]
+    chosen = [each for each in found if each.startswith(_OF_NODES)] or found
+    return chosen[0] if len(chosen) == 1 else name
 
 
 def _named(name: str, value: Any) -> str:
@@ -299,7 +317,8 @@ _CONVERTED: dict[str, Callable[[Any], Any]] = {
     "fixed_dims": _size,
 }
 """Fields of SessionOptions with a type of their own; all others are texts by name."""
-_OWN_KEYWORDS = ("env", "threads", "provider", "opt_level")
+_USUAL = {"env": "", "threads": None, "provider": "cpu", "opt_level": "all"}
+"""Settings that are keywords of their own, and what stands for no wish."""
 _PREFIXES = {"provider.": "provider_options", "run.": "run_options", "dim.": "fixed_dims"}
 _PREFIX_OF = {field: prefix for prefix, field in _PREFIXES.items()}
 _ALIASES = {

@@ -96,7 +96,7 @@ def measure_launches(limits: WorkerLimits, progress: Progress) -> tuple[Measurem
     (spec,) = model_specs([entry], [Setup("ort", ("run",), SessionOptions(threads=1))])
     (subject,) = spec.subjects
     specs = [replace(spec, subjects=(replace(subject, name=f"{YARDSTICK} {each}"),)) for each in range(LAUNCHES)]
-    options = RaceOptions(blocks=_BLOCKS, calls=_CALLS, warmup=_WARMUP_S)
+    options = RaceOptions(blocks=_BLOCKS, calls_per_block=_CALLS, warmup=_WARMUP_S)
     end = run_race(specs, options, start_of(limits), lambda done, _text: progress(done, "yardstick"))
     if end.interrupted:
         raise KeyboardInterrupt

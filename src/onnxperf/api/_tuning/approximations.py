@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from onnxperf.api._quantization.quantizer import Quantizer, open_quantizer
-from onnxperf.api._quantization.samples import Calibration, given_calls, samples_of
+from onnxperf.api._quantization.samples import samples_of
 from onnxperf.api._quantization.search import WAYS
 from onnxperf.api._shared.requests import Settings
 from onnxperf.api._shared.subjects import Entry
@@ -21,15 +22,18 @@ convolutions, dynamic ways are slower than float32."""
 
 
 def approximate_models(
-    entry: Entry, settings: Settings, folder: Path, calibration: Calibration, goes_on: Callable[[], bool] = lambda: True
+    entry: Entry,
+    settings: Settings,
+    folder: Path,
+    calls: Sequence[dict[str, Any]],
+    goes_on: Callable[[], bool] = lambda: True,
 ) -> list[tuple[str, Path]]:
     """Names and files in `folder`; what cannot be made, or what onnxruntime cannot run here, is left out.
 
-    `goes_on` says before each whether there is time for it.
+    `calls` are inputs to calibrate with, if there are some. `goes_on` says before each whether there is time for it.
 
     Inputs and outputs keep their names and types. Everything is made in a process of its own.
     """
-    calls = given_calls(entry.model, calibration, settings.inputs)
     samples = samples_of(entry.model, entry.feeds, calls, settings.inputs, {})
     ways = {**(_CALIBRATED if calls else {}), **_INT8}
     found = []

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -13,13 +14,18 @@ from onnxperf.api._shared.opening import open_source
 from onnxperf.api._shared.outputs import compared
 from onnxperf.api._shared.racing import judged_case, run_race, start_of
 from onnxperf.api._shared.requests import Settings
-from onnxperf.api._shared.setups import Setup
+from onnxperf.api._shared.setups import Setup, only_setup
 from onnxperf.api._shared.subjects import Entry, check_names, model_specs, with_ready_inputs
+from onnxperf.api._shared.variants import Variant, named_settings, session_of
+from onnxperf.errors import BadOption
 from onnxperf.measure.messages import WorkerSpec
 from onnxperf.measure.race import Progress, Settled
 from onnxperf.measure.worker_group import Launch
 from onnxperf.records.options import RaceOptions, SessionOptions
 from onnxperf.records.race import Case
+
+OWN_KEYWORDS = ("threads", "provider", "opt_level", "env")
+"""Settings that are options by themselves."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,33 @@ class RunCandidate:
     """A rewritten model with the same inputs and outputs; None: the model itself."""
     ready_inputs: bool = False
     """Inputs are cast and made contiguous before the calls, so that no call copies them."""
+
+
+def start_of_search(settings: Settings, call: str = "run") -> Setup:
+    """The session of onnxruntime that a search starts from: that of the options, or of the only variant."""
+    setup = only_setup("ort", call, settings)
+    if setup.runtime != "ort":
+        problem = f"a search starts from a session of onnxruntime, not of {setup.runtime}"
+        raise BadOption(problem, option="variants", value=setup.name)
+    if len(setup.calls) > 1:
+        raise BadOption("a search starts from one call style", option="variants", value=setup.name)
+    return setup
+
+
+def session_keywords(variant: Variant) -> dict[str, Any]:
+    """The keywords of a public function that stand for the session of a variant."""
+    named: dict[str, Any] = dict(named_settings(variant.session))
+    own = {name: named.pop(name) for name in OWN_KEYWORDS if name in named}
+    unchecked = {name: named.pop(name) for name in variant.unchecked if name in named}
+    return {**own, "options": named, "options_unchecked": unchecked}
+
+
+def changed(session: SessionOptions, settings: Mapping[str, str]) -> SessionOptions:
+    """A session with some settings changed, by the names that users give them; another provider has other options."""
+    kept = named_settings(session)
+    if "provider" in settings:
+        kept = {name: value for name, value in kept.items() if not name.startswith("provider.")}
+    return session_of({**kept, **settings}, frozenset(session.options))
 
 
 def spec_of(entry: Entry, candidate: RunCandidate) -> WorkerSpec:

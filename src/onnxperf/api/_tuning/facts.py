@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from onnxperf.api._shared.reading import applied
+from onnxperf.api._shared.setups import environment_of
 from onnxperf.api._shared.subjects import Entry
 from onnxperf.api._shared.variants import session_of
+from onnxperf.api._tuning.request import Aim
 from onnxperf.errors import OnnxperfError
+from onnxperf.measure.model_reader import applied
+from onnxperf.records.options import SessionOptions
 from onnxperf.records.tune import TuneChoice
 from onnxperf.runtimes.find import find_runtime
 from onnxperf.runtimes.ort import config_keys
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
 _ENGINES = {"openvino": "openvino", "numpy": "numpy"}
 """Runtimes that may be faster, and the module without which they are not installed."""
+_OF_ALL_RUNTIMES = frozenset({"threads"})
+"""Settings that these have, too."""
 _HEAVY = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm", "LSTM", "GRU", "Attention", "Einsum", "Resize"})
 """Operators that are worth running side by side; trees are, too."""
 
@@ -34,8 +39,11 @@ class _GraphFacts(Struct, frozen=True):
     cast_chain: bool
 
 
-def facts_of(entry: Entry, cores: int, call: str) -> ModelFacts:
-    """Facts of a model with its inputs; with a call style that was requested there is no other."""
+def facts_of(entry: Entry, cores: int, aim: Aim) -> ModelFacts:
+    """Facts of a model with its inputs; with a call style that was requested there is no other.
+
+    Other runtimes do not have the settings of onnxruntime: if some were given, there are no such choices.
+    """
     found = msgspec.msgpack.decode(applied(entry.model, f"{__name__}:graph_facts", b""), type=_GraphFacts)
     names = [size for each in entry.model.inputs for size in each.shape or () if isinstance(size, str)]
     return ModelFacts(
@@ -44,23 +52,37 @@ def facts_of(entry: Entry, cores: int, call: str) -> ModelFacts:
         branches=found.branches,
         cast_chain=found.cast_chain,
         cores=cores,
-        calls=() if call else tuple(_other_calls(entry)),
-        runtimes=tuple(name for name, module in _ENGINES.items() if importlib.util.find_spec(module) is not None),
+        calls=() if aim.call else tuple(_other_calls(entry)),
+        runtimes=() if {*aim.fixed} - _OF_ALL_RUNTIMES else tuple(_other_runtimes()),
     )
 
 
-def is_known(choice: TuneChoice, version: str) -> bool:
+def version_for(session: SessionOptions) -> str:
+    """The version of onnxruntime that a session has."""
+    if not session.env:
+        from onnxperf.runtimes.ort.session import VERSION  # the library is large, and not always needed
+
+        return VERSION
+    packages = environment_of(session.env).packages
+    return next((text for name, text in packages.items() if name.startswith("onnxruntime")), config_keys.NEWEST)
+
+
+def is_known(choice: TuneChoice, version: str, provider: str = "cpu") -> bool:
     """Whether this onnxruntime has everything that a choice names."""
     try:
         session = session_of(choice.settings)
         for key, value in session.options.items():
-            config_keys.check_key(key, version, ["cpu"])
+            config_keys.check_key(key, version, [provider])
             config_keys.check_value(key, value)
         for name in session.disabled_optimizers:
-            config_keys.check_optimizer(name, version, ["cpu"])
+            config_keys.check_optimizer(name, version, [provider])
     except OnnxperfError:
         return False
     return True
+
+
+def _other_runtimes() -> Iterator[str]:
+    return (name for name, module in _ENGINES.items() if importlib.util.find_spec(module) is not None)
 
 
 def _other_calls(entry: Entry) -> Iterator[str]:

@@ -27,13 +27,13 @@ from onnxperf.api._shared.outputs import outputs_of
 from onnxperf.api._shared.requests import Settings
 from onnxperf.api._shared.subjects import Entry
 from onnxperf.api._shared.variants import session_of
-from onnxperf.api._tuning.candidates import RunCandidate, race_candidates, spec_of
+from onnxperf.api._tuning.candidates import RunCandidate, changed, race_candidates, spec_of
 from onnxperf.errors import BadInput, OnnxperfError
 from onnxperf.measure.memory_steps import needed_bytes
 from onnxperf.measure.process import open_worker
 from onnxperf.measure.race import Progress
 from onnxperf.records.comparison import Comparison
-from onnxperf.records.options import RaceOptions
+from onnxperf.records.options import RaceOptions, SessionOptions
 from onnxperf.records.race import Case
 from onnxperf.records.sweep import time_of
 from onnxperf.records.tune import DEFAULTS, Goal, TuneChoice
@@ -76,8 +76,8 @@ class MeasuredModel:
     """The model with other inputs."""
     settings: Settings
     options: RaceOptions
-    threads: int
-    """Of the defaults."""
+    session: SessionOptions
+    """Of the defaults; a choice changes some of its settings."""
     call: str
     """Call style of all choices that have none of their own."""
     paths: Mapping[str, Path] = field(default_factory=dict)
@@ -86,10 +86,14 @@ class MeasuredModel:
     def candidate(self, choice: TuneChoice) -> RunCandidate:
         """A choice as something that can be raced; one that came with a record has only what a record may have."""
         check_exchanged(choice.settings, choice.runtime, repr(choice.name))
-        session = session_of({"threads": self.threads, **choice.settings})
-        runtime = choice.runtime or "ort"
-        call = choice.call or (self.call if runtime == "ort" else find_runtime(runtime).call_names[0])
-        return RunCandidate(choice.name, session, call, runtime, self.paths.get(choice.rewrite))
+        path = self.paths.get(choice.rewrite)
+        if not choice.runtime:
+            return RunCandidate(
+                choice.name, changed(self.session, choice.settings), choice.call or self.call, path=path
+            )
+        call = choice.call or find_runtime(choice.runtime).call_names[0]
+        session = session_of({"threads": self.session.threads, **choice.settings})
+        return RunCandidate(choice.name, session, call, choice.runtime, path)
 
 
 @dataclass

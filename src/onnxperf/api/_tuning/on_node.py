@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,15 @@ from msgspec.structs import replace
 from onnxperf.api._cluster.cluster_cells import run_one
 from onnxperf.api._cluster.parcels import packed_feeds, read_feeds, travelling
 from onnxperf.api._cluster.places import ClusterPlace
-from onnxperf.api._shared.subjects import Entry
+from onnxperf.api._quantization.samples import stacked
+from onnxperf.api._shared.requests import Settings
+from onnxperf.api._tuning.request import Aim, TuneRequest
 from onnxperf.cluster.base import JobLoad
-from onnxperf.errors import BadInput, BadOption
+from onnxperf.errors import BadInput
 from onnxperf.measure.race import Progress
 from onnxperf.records.tune import Tuning
 
 _REWRITTEN = "rewritten.onnx"
-_ELSEWHERE = frozenset({"on", "nodes", "calibration"})
-"""Keywords that are not sent as they are."""
 
 
 class TuneParcel(Struct, frozen=True, kw_only=True):
@@ -31,9 +30,19 @@ class TuneParcel(Struct, frozen=True, kw_only=True):
     model: str
     feeds: str
     calibration: str
-    keywords: dict[str, Any]
+    settings: Settings
+    aim: Aim
+    time_s: float
     before: Tuning | None
     """The tuning that goes on."""
+
+    def feeds_in(self, folder: Path) -> dict[str, Any] | None:
+        """The inputs that were given."""
+        return read_feeds(folder, self.feeds)
+
+    def calibration_in(self, folder: Path) -> dict[str, Any] | None:
+        """The inputs of all calls for calibration."""
+        return read_feeds(folder, self.calibration)
 
 
 class TuneAnswer(Struct, frozen=True, kw_only=True):
@@ -47,30 +56,25 @@ class TuneAnswer(Struct, frozen=True, kw_only=True):
 
 
 def tuned_on_node(
-    place: ClusterPlace,
-    entry: Entry,
-    feeds: Mapping[str, Any] | None,
-    keywords: Mapping[str, Any],
-    before: Tuning | None,
-    progress: Progress,
-    folder: Path,
+    place: ClusterPlace, request: TuneRequest, before: Tuning | None, folder: Path
 ) -> tuple[Tuning, dict[str, Path]]:
     """The record of a tuning on a node that is free, and the model of the winner in the folder."""
-    if place.each:
-        raise BadOption("a tuning runs on one node", option="nodes", value="each", expected="any")
+    entry = request.entry
     model = travelling(entry.model)
-    given, files = packed_feeds(feeds)
-    calibration, more = packed_feeds(keywords.get("calibration"))
+    given, files = packed_feeds(request.feeds)
+    calibration, more = packed_feeds(stacked(request.calls))
     parcel = TuneParcel(
         label=entry.model.label,
         model=model.name,
         feeds=given,
         calibration=calibration,
-        keywords={name: value for name, value in keywords.items() if name not in _ELSEWHERE},
+        settings=request.settings,
+        aim=request.aim,
+        time_s=request.budget.total_s,
         before=before,
     )
     load = JobLoad(f"{__name__}:run_tuning", msgspec.msgpack.encode(parcel), {**model.files, **files, **more})
-    data, node = run_one(place, entry.model.label, load, progress)
+    data, node = run_one(place, entry.model.label, load, request.progress)
     answer = msgspec.msgpack.decode(data, type=TuneAnswer)
     if answer.record is None:
         raise BadInput(answer.error)
@@ -85,15 +89,12 @@ def tuned_on_node(
 
 
 def run_tuning(payload: bytes, folder: Path, progress: Progress) -> bytes:
-    """Tune on this machine, as a command here would; nothing is saved or kept here."""
+    """Tune on this machine, as a command here would; nothing is saved here."""
     from onnxperf.api.tune import tuned_here  # which imports this module
 
     parcel = msgspec.msgpack.decode(payload, type=TuneParcel)
-    calibration = read_feeds(folder, parcel.calibration)
-    keywords = {**parcel.keywords, **({"calibration": calibration} if calibration is not None else {})}
-    feeds = read_feeds(folder, parcel.feeds)
     try:
-        record, rewritten = tuned_here(parcel.label, folder / parcel.model, feeds, keywords, parcel.before, progress)
+        record, rewritten = tuned_here(parcel, folder, progress)
         answer = TuneAnswer(record=record, rewritten=rewritten)
     except BadInput as error:
         answer = TuneAnswer(error=str(error))

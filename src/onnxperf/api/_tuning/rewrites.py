@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from onnxperf.api._tuning.candidates import session_keywords
 from onnxperf.api._tuning.request import TuneRequest
 from onnxperf.errors import OnnxperfError
 from onnxperf.records.tune import NO_TIME, TuneChoice
@@ -51,17 +52,19 @@ def _without_einsum(request: TuneRequest, found: Rewritten) -> None:
     try:
         result = rewrite_einsum(
             request.model,
-            path,
+            output=path,
             feeds=request.feeds,
             search=budget.left(clocks.monotonic()) >= _ENOUGH_S,
             progress=partial(_report, request),
-            threads=request.threads,
             time=_EINSUM_SHARE * budget.total_s,
             seed=inputs.seed,
             dims=inputs.dims,
             shapes=inputs.shapes,
             ranges=inputs.ranges,
             cast=inputs.cast,
+            timeout=request.settings.limits.timeout,
+            memory_limit=request.settings.limits.memory_limit,
+            **session_keywords(request.settings.variants[0]),
         )
     except OnnxperfError as error:
         found.notes.append(f"Einsum nodes were not replaced: {error}")
@@ -95,7 +98,7 @@ def _approximated(request: TuneRequest, found: Rewritten) -> None:
     request.progress(0.0, "making models in other precisions")
     try:
         goes_on = lambda: not _is_late(request.budget)  # noqa: E731
-        made = approximate_models(request.entry, request.settings, found.folder, request.aim.calibration, goes_on)
+        made = approximate_models(request.entry, request.settings, found.folder, request.calls, goes_on)
     except OnnxperfError as error:
         found.notes.append(f"models in other precisions were not made: {error}")
         return

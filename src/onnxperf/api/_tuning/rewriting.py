@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from onnxperf.api._shared.einsum_reading import Graphs, einsums_in
-from onnxperf.api._shared.reading import Shapes, applied
+from onnxperf.measure.model_reader import Shapes, applied
 from onnxperf.model.opened import Model
 from onnxperf.model.rewrites.find import EINSUM, READS_WEIGHTS, check_name
 from onnxperf.records.inspection import Inspection

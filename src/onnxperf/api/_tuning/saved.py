@@ -1,87 +1,50 @@
-"""Files that a tuning leaves, and runs that it goes on with."""
+"""Runs of the store that a tuning goes on with, and the rewritten model that its settings are for."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
 from onnxperf.api._keeping.kept_runs import Where, load_result
 from onnxperf.api._shared.subjects import Entry
-from onnxperf.api._tuning.request import Aim
-from onnxperf.errors import BadOption, FileNotWritten
-from onnxperf.records.tune import TuneChoice, TunedSettings, TuneRow, Tuning
-from onnxperf.render.kit.files import check_folder, write
+from onnxperf.api._tuning.request import Aim, starts_alike
+from onnxperf.errors import BadOption
+from onnxperf.model.opened import OwnFolder
+from onnxperf.records.tune import TuneChoice, TuneRow, Tuning
 from onnxperf.render.kit.model_files import write_model
 from onnxperf.tuning.base import joined
 from onnxperf.wording.names import first_of
 
 
-class Places(NamedTuple):
-    """Where the winner is saved."""
+class RewrittenModel:
+    """The model of a winner in a folder of ours, which goes away with the last result that has it."""
 
-    settings: Path
-    model: Path
-    """Beside it, where a rewritten model is part of the winner."""
+    def __init__(self, folder: OwnFolder, path: Path) -> None:
+        self._folder = folder
+        self._path = path
 
+    def __call__(self, place: Path) -> None:
+        """Write the model with its weights; it is parsed here for the first time, after it ran and won."""
+        import onnx
 
-def check_places(save: str | Path | None) -> Places | None:
-    """Where files will be written; a name or a folder that cannot be is refused before anything is measured."""
-    if save is None:
-        return None
-    path = Path(save)
-    if path.suffix.lower() != ".json":
-        raise BadOption(option="save", value=save, expected="a name that ends with .json")
-    check_folder(path)
-    return Places(path, path.with_suffix(".onnx"))
+        proto = onnx.load(self._path)
+        write_model(proto, place, sum(len(each.raw_data) for each in proto.graph.initializer))
 
 
-def save_settings(record: Tuning, places: Places | None, paths: Mapping[str, Path]) -> Tuning:
-    """Write what is proven better; nothing is written for the defaults, or for what is not confirmed."""
-    winner = record.winner
-    if places is None or winner is None or record.outcome != "tuned":
-        missing = [f"{places.settings} was not written: there is no winner"] if places is not None else []
-        return replace(record, notes=(*record.notes, *missing))
-    saved = TunedSettings(
-        model=record.model,
-        fingerprint=record.fingerprint,
-        dims=record.dims,
-        settings=winner.settings,
-        call=winner.call or record.call,
-        runtime=winner.runtime,
-    )
-    try:
-        if winner.rewrite:
-            _write_model(paths[winner.rewrite], places.model)
-        write(places.settings, msgspec.json.format(msgspec.json.encode(saved), indent=2) + b"\n")
-    except FileNotWritten as error:  # the tuning is not lost
-        return replace(record, notes=(*record.notes, str(error)))
-    if not winner.rewrite:
-        return replace(record, saved=str(places.settings))
-    note = f"the settings in {places.settings} are for {places.model}, which is the model with {winner.rewrite} applied"
-    return replace(record, saved=str(places.settings), saved_model=str(places.model), notes=(*record.notes, note))
-
-
-def _write_model(rewritten: Path, place: Path) -> None:
-    """Write the model with its weights; it is parsed here for the first time, after it ran and won."""
-    import onnx
-
-    proto = onnx.load(rewritten)
-    write_model(proto, place, sum(len(each.raw_data) for each in proto.graph.initializer))
-
-
-def unfinished(run: str, entry: Entry, aim: Aim, store: Where) -> Tuning:
-    """A tuning in the store that can be resumed: of the same model, inputs and goal, and not at its end."""
+def unfinished(run: str, entry: Entry, aim: Aim, note: str, store: Where) -> Tuning:
+    """A tuning in the store that can be resumed: of the same model, inputs, start and goal, and not at its end."""
     record = load_result(run, store=store).record
     if not isinstance(record, Tuning):
         raise BadOption("that run is not a tuning", option="resume", value=run)
     shapes = {name: array.shape for name, array in entry.feeds.arrays.items()}
     asked = (entry.model.fingerprint, shapes, aim.goal, aim.call)
-    if (record.fingerprint, dict(record.shapes), record.goal, record.call) != asked:
-        raise BadOption("that run has another model, other inputs, or another goal", option="resume", value=run)
+    known = (record.fingerprint, dict(record.shapes), record.goal, record.call)
+    if known != asked or not starts_alike(record.notes, note):
+        raise BadOption(
+            "that run has another model, other inputs or settings, or another goal", option="resume", value=run
+        )
     has_more = not all(row.was_tried for row in record.rows)
     if not record.interrupted and not has_more:
         raise BadOption("that run is complete; run it again without `resume`", option="resume", value=run)

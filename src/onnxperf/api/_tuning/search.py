@@ -52,6 +52,8 @@ class TuneSearch:
     best: TuneRow | None = None
     """The best of the search, of which parts may be left out in the end."""
     confirmed: Confirmation | None = None
+    confirming_s: float = 0.0
+    """What the confirming race was given."""
     interrupted: bool = False
     base_amounts: list[float] = field(default_factory=list)
     _samples: dict[str, list[Sample]] = field(default_factory=lambda: defaultdict(list))
@@ -218,7 +220,8 @@ class TuneSearch:
         start_s = halving.processes(finalists) * self._each_s
         found = Confirmation(finalists[-1], Comparison(verdict="undecided", reason=_NOT_CONFIRMED))
         if start_s < left_s:
-            found = self._raced(finalists, max((1 - _SPARE) * left_s - start_s, _SHORTEST_CONFIRMATION_S)) or found
+            self.confirming_s = max((1 - _SPARE) * left_s - start_s, _SHORTEST_CONFIRMATION_S)
+            found = self._raced(finalists, self.confirming_s) or found
         self.confirmed = found
 
     def _raced(self, finalists: Sequence[TuneChoice], time_s: float) -> Confirmation | None:

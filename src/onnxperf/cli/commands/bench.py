@@ -1,75 +1,14 @@
 """`onnxperf bench`."""
 
-# No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from __future__ import annotations
 
-from cyclopts import Parameter
-
-from onnxperf.cli import exit_codes
-from onnxperf.cli.commands.sweep import ResumeFlags, run_kept
-from onnxperf.cli.options import (
-    INPUTS,
-    RACE,
-    AgainstFlags,
-    File,
-    InputFlags,
-    RaceFlags,
-    Several,
-    Switch,
-    VariantFlags,
-    keywords_of,
-    part,
-)
-from onnxperf.cli.present import KeptOutputFlags, complain, present
-
-if TYPE_CHECKING:
-    from onnxperf.render.kit.progress import Progress
+from onnxperf.cli.command import KEPT, File, Typed, command
+from onnxperf.cli.commands.sweep import present_cases
+from onnxperf.options.functions import BENCH
 
 
-@Parameter(name="*", group=INPUTS)
-@dataclass(frozen=True)
-class CaseFlags(InputFlags):
-    """Where the inputs come from, and how large they are in each case."""
-
-    dim: Annotated[Several, Parameter(metavar="NAME=SIZE")] = field(default_factory=list)
-    """Size of a free dimension: batch=8 by its name, X.0=8 by input and axis; of several sizes, batch=1,2,4, every
-    combination is run. May be repeated."""
-
-
-@Parameter(name="*", group=RACE)
-@dataclass(frozen=True)
-class LimitedRaceFlags(RaceFlags):
-    """How subjects are measured and compared, and which slow-down is a failure."""
-
-    only_here = ("fail_if_slower", "no_yardstick")
-
-    fail_if_slower: str | None = None
-    """Exit code 1 where a subject is slower than the baseline by more than this, such as 5%, beyond the noise."""
-    no_yardstick: Switch = False
-    """Do not measure the yardstick, a small fixed model by which later runs are compared with this one."""
-
-    def keywords(self) -> dict[str, Any]:
-        """The keywords of the Python functions."""
-        return {**super().keywords(), "yardstick": not self.no_yardstick}
-
-    @property
-    def max_slowdown(self) -> float | None:
-        """The limit as a number."""
-        return None if self.fail_if_slower is None else part(self.fail_if_slower, "fail-if-slower")
-
-
-def bench(
-    *models: File,
-    call: str = "run",
-    runtime: str = "ort",
-    inputs: CaseFlags = CaseFlags(),
-    session: VariantFlags = VariantFlags(),
-    race: LimitedRaceFlags = LimitedRaceFlags(),
-    against: AgainstFlags = AgainstFlags(),
-    again: ResumeFlags = ResumeFlags(),
-    output: KeptOutputFlags = KeptOutputFlags(),
-) -> int:
+@command(BENCH, *KEPT)
+def bench(*models: File, typed: Typed) -> int:
     """Time models, and race the ways of running them.
 
     The first subject is the baseline; several MODELS race each other, and their outputs are compared first.
@@ -82,9 +21,9 @@ def bench(
 
         onnxperf bench old.onnx new.onnx --shape X=1000x10 --time 20
 
-        onnxperf bench old.onnx new.onnx --fail-if-slower 5%
+        onnxperf bench old.onnx new.onnx --max-slowdown 5%
 
-        onnxperf bench model.onnx quantised.onnx --no-check
+        onnxperf bench model.onnx quantized.onnx --no-check
 
         onnxperf bench model.onnx --runtime ort,reference --json result.json
 
@@ -102,38 +41,13 @@ def bench(
 
         onnxperf bench zoo:tiny-bert --against torch --dim batch=1,4 --dim seq=10,50
 
-        onnxperf bench model.onnx --dim batch=1,2,4 --on ray://head:10001 --nodes each
+        onnxperf bench model.onnx --dim batch=1,2,4 --on ray://head:10001 --each-node
 
     Parameters
     ----------
     models
         ONNX files, or zoo:NAME: resnet50, bert-base, tiny-resnet, tiny-bert, tiny-linear.
-    call
-        Ways of calling onnxruntime, separated by commas, or all: run, run-c, ort-values, io-binding,
-        io-binding-fixed, io-binding-inplace.
-    runtime
-        What executes the models, separated by commas: ort, numpy, reference, openvino.
     """
-    from onnxperf.api._shared.cells import Contest, cells_of, run_cells
-    from onnxperf.api._shared.requests import CaseKeywords, parse
-    from onnxperf.results.bench import BenchResult
+    import onnxperf
 
-    place = again.place
-    contest = Contest(list(models), against.sources(), call, runtime, inputs.feeds())
-    cells = cells_of(contest, parse(keywords_of(inputs, session, race, against), CaseKeywords))
-    limit = race.max_slowdown  # refused before anything is measured
-    results: list[BenchResult] = []
-    one_by_one = len(cells) > 1 or (place is not None and place.each)
-    if one_by_one or again.resume is not None or again.statuses:
-        code = run_kept(cells, again, output, results.append)
-    else:  # a single case is kept as a whole at the end
-
-        def measure(progress: "Progress") -> BenchResult:
-            results.append(BenchResult(run_cells(cells, progress, place=place)))
-            return results[0]
-
-        code = present(BenchResult, output, measure)
-    slower = [each for result in results for each in result.slower_than(limit)] if limit is not None else []
-    for each in slower:
-        complain(f"{each.name} is slower than the baseline by more than {race.fail_if_slower}, beyond the noise")
-    return exit_codes.PARTIAL if slower and code == exit_codes.DONE else code
+    return present_cases(typed, lambda progress: onnxperf.bench(list(models), progress=progress, **typed.keywords))

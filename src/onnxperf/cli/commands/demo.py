@@ -6,14 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxperf.cli.present import KeptOutputFlags, present
+from onnxperf.cli.command import KEPT, Typed, command
+from onnxperf.cli.present import present
+from onnxperf.options.functions import DEMO
 
 if TYPE_CHECKING:
     from onnxperf.render.kit.page import Page
     from onnxperf.results.bench import BenchResult
 
 
-def demo(*, output: KeptOutputFlags = KeptOutputFlags()) -> int:
+@command(DEMO, *KEPT)
+def demo(*, typed: Typed) -> int:
     """Build a small model here, race every way of calling it, and draw the chart.
 
     Writes onnxperf-demo.onnx and onnxperf-demo.png into the current folder.
@@ -22,7 +25,7 @@ def demo(*, output: KeptOutputFlags = KeptOutputFlags()) -> int:
 
         onnxperf demo
     """
-    from onnxperf.api.bench import bench
+    import onnxperf
     from onnxperf.render.kit.files import write
     from onnxperf.results.bench import BenchResult
     from onnxperf.zoo.demo import CHART_FILE, MODEL_FILE, demo_model
@@ -30,8 +33,10 @@ def demo(*, output: KeptOutputFlags = KeptOutputFlags()) -> int:
     write(Path(MODEL_FILE), demo_model().SerializeToString())
     return present(
         BenchResult,
-        replace(output, output=[*output.output, CHART_FILE]),
-        lambda progress: bench(MODEL_FILE, call="all", dims={"batch": 32}, progress=progress),
+        replace(typed.output, output=[*typed.output.output, CHART_FILE]),
+        lambda progress: onnxperf.bench(
+            MODEL_FILE, call="all", dims={"batch": 32}, progress=progress, **typed.keywords
+        ),
         page=lambda result: _page(result, MODEL_FILE, CHART_FILE),
     )
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from onnxperf.cli.options import Switch
-from onnxperf.cli.present import OutputFlags, present
+from onnxperf.cli.command import WRITTEN, Typed, command
+from onnxperf.cli.present import present
+from onnxperf.options.functions import DOCTOR
 
 
-def doctor(
-    *,
-    quick: Switch = False,
-    time: float | None = None,
-    threads: int | None = None,
-    output: OutputFlags = OutputFlags(),
-) -> int:
+@command(DOCTOR, *WRITTEN)
+def doctor(*, typed: Typed) -> int:
     """Describe this machine, and show how small a difference it can measure.
+
+    --time is the length of the race of a small model against itself.
 
     For example:
 
@@ -22,20 +20,8 @@ def doctor(
         onnxperf doctor --quick
 
         onnxperf doctor --time 20
-
-    Parameters
-    ----------
-    quick
-        Only describe the machine: no race, under two seconds.
-    time
-        Seconds of racing a small model against itself; 9 unless given, as in a bench.
-    threads
-        Threads of that model; 1 unless given.
     """
-    from onnxperf.api.doctor import doctor as examine
+    import onnxperf
     from onnxperf.results.doctor import DoctorResult
 
-    length = {} if time is None else {"time": time}
-    return present(
-        DoctorResult, output, lambda progress: examine(**length, threads=threads, quick=quick, progress=progress)
-    )
+    return present(DoctorResult, typed.output, lambda progress: onnxperf.doctor(progress=progress, **typed.keywords))

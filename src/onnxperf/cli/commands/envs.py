@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from cyclopts import App, Parameter
+from cyclopts import App
 
 from onnxperf.cli import exit_codes
-from onnxperf.cli.options import Switch
-from onnxperf.cli.present import OutputFlags, present
+from onnxperf.cli.command import PRINTED, WRITTEN, Typed, command
+from onnxperf.cli.present import present
 from onnxperf.cli.printing import print_text
-from onnxperf.errors import BadOption
+from onnxperf.options.base import Takes
 
+_NOTHING = Takes()
 envs = App(
     name="envs",
     version_flags=(),
@@ -19,8 +18,9 @@ envs = App(
 
 
 @envs.default
-def list_envs(*, output: OutputFlags = OutputFlags()) -> int:
-    """List and remove the environments that were built for other versions of onnxruntime.
+@command(_NOTHING, *WRITTEN)
+def list_envs(*, typed: Typed) -> int:
+    """List and remove the environments built for other versions of onnxruntime.
 
     For example:
 
@@ -28,41 +28,31 @@ def list_envs(*, output: OutputFlags = OutputFlags()) -> int:
 
         onnxperf envs remove onnxruntime==1.20.1
     """
-    from onnxperf.api.envs import envs as kept
+    import onnxperf
     from onnxperf.results.envs import EnvsResult
 
-    return present(EnvsResult, output, lambda _progress: kept())
+    return present(EnvsResult, typed.output, lambda _progress: onnxperf.envs())
 
 
 @envs.command
-def remove(
-    *names: str, all_: Annotated[Switch, Parameter(name="--all")] = False, quiet: Switch = False, debug: Switch = False
-) -> int:
+@command(_NOTHING, *PRINTED)
+def remove(*names: str, typed: Typed) -> int:
     """Remove environments; one that is needed again is built again.
 
     For example:
 
         onnxperf envs remove onnxruntime==1.20.1
 
-        onnxperf envs remove --all
+        onnxperf envs remove all
 
     Parameters
     ----------
     names
-        Their names in the list.
-    all_
-        Remove all of them.
-    quiet
-        Print nothing.
-    debug
-        Show the traceback of an error.
+        Their names in the list, or all.
     """
-    del debug  # `main` reads it
-    from onnxperf.api.envs import remove_envs
+    import onnxperf
 
-    if bool(names) == all_:
-        raise BadOption("name the environments to remove, or use --all; `onnxperf envs` lists them")
-    removed = remove_envs(None if all_ else names)
-    if not quiet:
+    removed = onnxperf.remove_envs(names)
+    if not typed.output.quiet:
         print_text("\n".join(f"removed {name}" for name in removed) or "no environment was built yet")
     return exit_codes.DONE

@@ -1,44 +1,22 @@
 """`onnxperf optimize`."""
 
-# No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
-from dataclasses import dataclass
-from typing import Annotated
+from __future__ import annotations
 
-from cyclopts import Group, Parameter
-
-from onnxperf.cli.options import File, Flags, SessionFlags, Switch, keywords_of
-from onnxperf.cli.present import KeptOutputFlags, present
-from onnxperf.records.timeouts import LONG_TIMEOUT_S
+from onnxperf.cli.command import KEPT, File, Typed, command
+from onnxperf.cli.present import present
+from onnxperf.options.functions import OPTIMIZE
+from onnxperf.options.output import Everything
 
 
-@Parameter(name="*", group=Group("Optimisation", sort_key=0))
-@dataclass(frozen=True)
-class OptimizeFlags(Flags):
-    """What is shown, and how long it may take."""
-
-    only_here = ("all_",)
-
-    all_: Annotated[Switch, Parameter(name="--all")] = False
-    """Show every group of nodes, without a limit."""
-    timeout: float = LONG_TIMEOUT_S
-    """Seconds that loading may take."""
-
-
-def optimize(
-    model: File,
-    /,
-    *,
-    options: OptimizeFlags = OptimizeFlags(),
-    session: SessionFlags = SessionFlags(),
-    output: KeptOutputFlags = KeptOutputFlags(),
-) -> int:
+@command(OPTIMIZE, Everything, *KEPT)
+def optimize(model: File, /, *, typed: Typed) -> int:
     """Write the model that onnxruntime really executes, and say which nodes became which.
 
-    The .onnx file among --output is the optimised model; weights of a large one go into a file beside it.
+    The .onnx file among --output is the optimized model. The weights of a large model go into a file next to it.
 
     For example:
 
-        onnxperf optimize model.onnx -o optimised.onnx
+        onnxperf optimize model.onnx -o optimized.onnx
 
         onnxperf optimize model.onnx -o basic.onnx -o basic.json --opt-level basic --all
 
@@ -47,13 +25,13 @@ def optimize(
     model
         An ONNX file.
     """
-    from onnxperf.api.optimize import optimize as write
+    import onnxperf
     from onnxperf.results.optimize import OptimizeResult
 
-    path, reports = output.without_model()
+    path, reports = typed.output.without_model()
     return present(
         OptimizeResult,
         reports,
-        lambda _progress: write(model, path, **keywords_of(options, session)),
-        page=lambda result: result.page(options.all_),
+        lambda _progress: onnxperf.optimize(model, path, **typed.keywords),
+        page=lambda result: result.page(typed.own["all"]),
     )

@@ -1,70 +1,25 @@
 """`onnxperf profile`."""
 
-# No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-from cyclopts import Group, Parameter
+import sys
+from typing import cast
 
-from onnxperf.cli.options import OUTPUT, File, Flags, InputFlags, OptionalFile, Switch, VariantFlags, keywords_of
-from onnxperf.cli.present import KeptOutputFlags, present
+from onnxperf.cli.command import KEPT, File, Typed, command
+from onnxperf.cli.present import present
 from onnxperf.errors import BadOption
-from onnxperf.records.timeouts import LONG_TIMEOUT_S
-
-if TYPE_CHECKING:
-    from onnxperf.results.base import Result
-
-
-@Parameter(name="*", group=Group("Profile", sort_key=0))
-@dataclass(frozen=True)
-class ProfileFlags(Flags):
-    """How often the model runs, and what is shown."""
-
-    only_here = ("top",)
-
-    repeat: int | None = None
-    """Profiled inferences, spread over 3 processes [default: as many as take about 1.5 s, 31 to 151]."""
-    top: int = 10
-    """Number of nodes, modules and groups to show."""
-    timeout: float = LONG_TIMEOUT_S
-    """Seconds that one step (loading, a round of inferences) may take."""
-    keep_trace: OptionalFile = None
-    """Keep onnxruntime's own trace in this file; those of later processes get a number."""
-    roofline: Switch = False
-    """Add operations and bytes of each node, and how far from what this machine can do it is; measures the peaks of the
-    machine first (about 3 s), unless they are known."""
+from onnxperf.options.base import refuse_useless
+from onnxperf.options.functions import PROFILE, gives_several
+from onnxperf.options.output import Everything, Top
 
 
-@Parameter(name="*", group=OUTPUT)
-@dataclass(frozen=True)
-class ProfileOutputFlags(KeptOutputFlags):
-    """Files to write, a trace for Perfetto among them."""
-
-    trace_out: OptionalFile = None
-    """Write the trace for Perfetto (ui.perfetto.dev) or chrome://tracing, one track per thread; so does
-    --output FILE.perfetto.json."""
-
-    def files(self, kind: "type[Result[Any]]") -> Iterator[tuple[str, str]]:
-        """Paths, and the suffixes that say what each file holds."""
-        yield from super().files(kind)
-        if self.trace_out is not None:
-            yield self.trace_out, ".perfetto.json"
-
-
-def profile(
-    source: File,
-    /,
-    *,
-    options: ProfileFlags = ProfileFlags(),
-    inputs: InputFlags = InputFlags(),
-    session: VariantFlags = VariantFlags(),
-    output: ProfileOutputFlags = ProfileOutputFlags(),
-) -> int:
+@command(PROFILE, Top, Everything, *KEPT)
+def profile(source: File, /, *, typed: Typed) -> int:
     """Show where the time goes: per operator, per node, per module and per node of the original model.
 
-    The model runs with onnxruntime's profiler in a process of its own; an existing trace is read as it is. Where a
-    setting has several values, a table has a column for each.
+    The model runs with onnxruntime's profiler in processes of its own; an existing trace is read as it is. If a setting
+    has several values, the table has a column for each. -o NAME.trace.json keeps onnxruntime's own trace, and
+    -o NAME.perfetto.json writes one for ui.perfetto.dev.
 
     For example:
 
@@ -76,42 +31,43 @@ def profile(
 
         onnxperf profile model.onnx --roofline -o roofline.png
 
-        onnxperf profile trace.json -o trace.xlsx
+        onnxperf profile model.onnx --calls 100 -o model.trace.json
+
+        onnxperf profile model.trace.json -o trace.xlsx
 
     Parameters
     ----------
     source
         An ONNX file, or a trace that onnxruntime wrote (.json).
     """
-    from onnxperf.api._shared.variants import several_in
-
-    keywords = keywords_of(options, inputs, session)
-    if several_in(keywords):
-        return _profile_variants(source, inputs, output, keywords)
-    return _profile(source, inputs, output, keywords, options.top)
+    return _several(source, typed) if gives_several(typed.keywords) else _one(source, typed)
 
 
-def _profile(source: str, inputs: InputFlags, output: ProfileOutputFlags, keywords: dict[str, Any], top: int) -> int:
-    from onnxperf.api.profile import profile as measure
+def _one(source: str, typed: Typed) -> int:
+    import onnxperf
     from onnxperf.results.profile import ProfileResult
 
-    own = {name: value for name, value in keywords.items() if name not in ("variants", "all_combinations")}
+    top = sys.maxsize if typed.own["all"] else typed.own["top"]
     return present(
         ProfileResult,
-        output,
-        lambda progress: measure(source, inputs.feeds(), progress=progress, **own),
+        typed.output,
+        lambda progress: cast("ProfileResult", onnxperf.profile(source, progress=progress, **typed.keywords)),
         page=lambda result: result.page(top),
     )
 
 
-def _profile_variants(source: str, inputs: InputFlags, output: ProfileOutputFlags, keywords: dict[str, Any]) -> int:
-    from onnxperf.api.profile_variants import profile_variants as measure
+def _several(source: str, typed: Typed) -> int:
+    import onnxperf
+    from onnxperf.results.profile import ProfileResult
     from onnxperf.results.profiles import ProfilesResult
 
-    of_one = {name: keywords.pop(name, None) for name in ("keep_trace", "roofline")} | {"trace_out": output.trace_out}
-    for name, given in of_one.items():
-        if given:
-            raise BadOption("several variants are profiled; this needs one of them", option=name)
+    for path, suffix in typed.output.files(ProfileResult):
+        if suffix in ProfileResult.own_formats:
+            raise BadOption("several variants are profiled; this needs one of them", option="output", value=path)
+    shown = {"top": typed.own["top"] != Top.declared["top"].default, "all": typed.own["all"]}
+    refuse_useless(shown, (), "several variants, which are shown per operator")
     return present(
-        ProfilesResult, output, lambda progress: measure(source, inputs.feeds(), progress=progress, **keywords)
+        ProfilesResult,
+        typed.output,
+        lambda progress: cast("ProfilesResult", onnxperf.profile(source, progress=progress, **typed.keywords)),
     )

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal
-
-from cyclopts import App, Parameter
+from cyclopts import App
 
 from onnxperf.cli import exit_codes
-from onnxperf.cli.options import File, OptionalFile, Several, Switch, pairs
-from onnxperf.cli.present import StoreOutputFlags, complain, deliver, present
+from onnxperf.cli.command import PRINTED, WRITTEN, File, Typed, command
+from onnxperf.cli.present import complain, deliver, opened_at_the_end, present
 from onnxperf.cli.present import show as show_result
 from onnxperf.cli.printing import print_text
 from onnxperf.errors import BadOption
+from onnxperf.options.base import Takes, refuse_useless
+from onnxperf.options.functions import RUNS, STORED
+from onnxperf.options.output import Everything
 from onnxperf.wording.names import name_of
+from onnxperf.wording.numbers import count
 
-BUNDLE = ".onnxperf.zip"
+_BUNDLE = ".zip"
+_MOST = 20
+_LISTED = Takes(*RUNS.groups, store=True, top=_MOST)
 runs = App(name="runs", version_flags=())
 
 
 @runs.default
-def list_runs(
-    *,
-    limit: int = 20,
-    kind: str | None = None,
-    tag: Annotated[Several | None, Parameter(metavar="NAME=VALUE", consume_multiple=False)] = None,
-    output: StoreOutputFlags = StoreOutputFlags(),
-) -> int:
-    """List, show, export, compare and delete the runs that were kept.
+@command(_LISTED, Everything, *WRITTEN)
+def list_runs(*, typed: Typed) -> int:
+    """List, show, export, compare and delete saved runs.
 
     An ID is the short name in the list, the start of one, or last for the newest run.
 
@@ -40,30 +38,24 @@ def list_runs(
         onnxperf runs compare lonuki bafido
 
         onnxperf runs --tag commit=1a2b3c
-
-    Parameters
-    ----------
-    limit
-        Number of runs to list; 0 means all.
-    kind
-        Only runs of this kind: bench, sweep, profile, check, einsum, memory…
-    tag
-        Only runs with this tag, such as branch=main; the start of a commit is enough. May be repeated.
     """
-    from onnxperf.api.runs import results_that_wait
-    from onnxperf.api.runs import runs as kept
+    import onnxperf
     from onnxperf.results.runs import RunsResult
 
-    chosen: dict[str, Any] = {"kind": kind, "tags": pairs("tag", tag or [], str), "store": output.store}
+    everything: bool = typed.own["all"]
+    if everything:
+        refuse_useless({"top": typed.keywords.get("top")}, (), "`all`")
+    keywords = {"top": None if everything else _MOST, **typed.keywords}
     try:
-        return present(RunsResult, output, lambda _progress: kept(limit or None, **chosen))
+        return present(RunsResult, typed.output, lambda _progress: onnxperf.runs(**keywords))
     finally:  # a store that cannot be read is why they wait
-        for line in results_that_wait():
+        for line in onnxperf.waiting_runs():
             complain(line)
 
 
 @runs.command
-def show(run: str, /, *, output: StoreOutputFlags = StoreOutputFlags()) -> int:
+@command(STORED, *WRITTEN)
+def show(run: str, /, *, typed: Typed) -> int:
     """Print a run again.
 
     For example:
@@ -75,17 +67,13 @@ def show(run: str, /, *, output: StoreOutputFlags = StoreOutputFlags()) -> int:
     run
         Its id, the start of it, or last.
     """
-    return _shown(run, output)
+    return _shown(run, typed)
 
 
 @runs.command
-def export(
-    *ids: str,
-    all_: Annotated[Switch, Parameter(name="--all")] = False,
-    format_: Annotated[Literal["bundle"] | None, Parameter(name="--format", show_default=False)] = None,
-    output: StoreOutputFlags = StoreOutputFlags(),
-) -> int:
-    """Write a run to files, or several to a bundle that another store can import.
+@command(STORED, *WRITTEN)
+def export(*ids: str, typed: Typed) -> int:
+    """Write a run to files, or several to a bundle (.zip) that another store can import.
 
     For example:
 
@@ -93,49 +81,44 @@ def export(
 
         onnxperf runs export last -o -.md
 
-        onnxperf runs export --all --format bundle -o runs.onnxperf.zip
+        onnxperf runs export all -o runs.onnxperf.zip
 
     Parameters
     ----------
     ids
-        Its id, the start of it, or last; several for a bundle.
-    all_
-        Every run of the store, for a bundle.
-    format_
-        bundle: one file with everything that was measured.
+        Its id, the start of it, or last. For a bundle: one or more, or all for every run.
     """
-    if format_ == "bundle" or output.named(BUNDLE) is not None:
-        return _export_bundle(ids, all_, output)
+    output = typed.output
+    if output.named(_BUNDLE) is not None:
+        return _export_bundle(ids, typed)
     if not output.requests_files:
         raise BadOption("no file is named; use -o FILE, such as -o run.json, or --json - for standard output")
-    if all_ or len(ids) != 1:
-        raise BadOption("name one run; several go into a bundle: --format bundle -o runs.onnxperf.zip")
-    return _shown(ids[0], output, printed=False)
+    if len(ids) != 1 or ids[0] == "all":
+        raise BadOption("name one run; several go into a bundle, such as -o runs.onnxperf.zip")
+    return _shown(ids[0], typed, printed=False)
 
 
-def _export_bundle(ids: Sequence[str], every: bool, output: StoreOutputFlags) -> int:
-    from onnxperf.api._keeping.bundles import export_bundle
-    from onnxperf.wording.numbers import count
+def _export_bundle(ids: tuple[str, ...], typed: Typed) -> int:
+    import onnxperf
 
-    if bool(ids) == every:
-        raise BadOption("name the runs for the bundle, or use --all for every run")
-    path = output.output[0] if len(output.output) == 1 else ""
-    if not path.lower().endswith(".zip"):
-        raise BadOption("a bundle is one file that ends with .zip, such as -o runs.onnxperf.zip")
-    exported = export_bundle(ids, path, store=output.store)
+    output = typed.output
+    if len(output.output) > 1 or output.json is not None:
+        raise BadOption("a bundle is the only file of an export; write other files with another command")
+    exported = onnxperf.export_runs(ids, output.output[0], **typed.keywords)
     for name, reason in exported.damaged.items():
         complain(f"run {name} is damaged and was left out: {reason}")
     if not output.quiet:
-        print_text(f"{count(exported.written, 'run')} written to {path}")
+        print_text(f"{count(exported.written, 'run')} written to {output.output[0]}")
     return exit_codes.PARTIAL if exported.damaged else exit_codes.DONE
 
 
 @runs.command(name="import")
-def import_(file: File, /, *, store: OptionalFile = None, quiet: Switch = False, debug: Switch = False) -> int:
-    """Take the runs of a bundle into a store.
+@command(STORED, *PRINTED)
+def import_(file: File, /, *, typed: Typed) -> int:
+    """Import the runs of a bundle into a store.
 
-    Runs that the store has already are left as they are, so that a file can be imported twice. A file of which a part
-    is damaged is refused as a whole.
+    Runs that are already in the store stay as they are, so a bundle can be imported twice. A bundle with a damaged
+    part is refused as a whole.
 
     For example:
 
@@ -147,19 +130,11 @@ def import_(file: File, /, *, store: OptionalFile = None, quiet: Switch = False,
     ----------
     file
         The bundle.
-    store
-        File or URL of the store of runs; ONNXPERF_STORE, or a file in the user's data directory, unless given.
-    quiet
-        Print nothing.
-    debug
-        Show the traceback of an error.
     """
-    del debug  # `main` reads it
-    from onnxperf.api._keeping.bundles import import_bundle
-    from onnxperf.wording.numbers import count
+    import onnxperf
 
-    imported = import_bundle(str(file), store=store)
-    if quiet:
+    imported = onnxperf.import_runs(str(file), **typed.keywords)
+    if typed.output.quiet:
         return exit_codes.DONE
     for wanted, name in imported.renamed.items():
         reason = ": its name was taken" if wanted else ""
@@ -170,29 +145,31 @@ def import_(file: File, /, *, store: OptionalFile = None, quiet: Switch = False,
     return exit_codes.DONE
 
 
-def _shown(run: str, output: StoreOutputFlags, printed: bool = True) -> int:
+def _shown(run: str, typed: Typed, printed: bool = True) -> int:
     """Load a run, print it, and write its files."""
-    from onnxperf.api._keeping.kept_runs import load_result
+    import onnxperf
 
-    result = load_result(run, store=output.store)
-    output.check(type(result))
+    result = onnxperf.load_run(run, **typed.keywords)
+    with opened_at_the_end(typed.output, type(result)) as output:
+        output.check(type(result))
 
-    def print_result() -> None:
-        if printed and not output.quiet:
-            tags = "".join(f" · {name_of(f'{name}={value}')}" for name, value in result.tags.items())
-            print_text(f"run {result.run}{tags}", stderr=output.to_stdout)
-        if printed:
-            show_result(result, output)
+        def print_result() -> None:
+            if printed and not output.quiet:
+                tags = "".join(f" · {name_of(f'{name}={value}')}" for name, value in result.tags.items())
+                print_text(f"run {result.run}{tags}", stderr=output.to_stdout)
+            if printed:
+                show_result(result, output)
 
-    return deliver(result, output, print_result, exit_codes.DONE)
+        return deliver(result, output, print_result, exit_codes.DONE)
 
 
 @runs.command
-def compare(first: str, second: str, /, *, output: StoreOutputFlags = StoreOutputFlags()) -> int:
+@command(STORED, *WRITTEN)
+def compare(first: str, second: str, /, *, typed: Typed) -> int:
     """Compare two runs through a subject that both of them have.
 
-    They were not measured in turn, so there is a verdict only where a subject is the same in both runs and can
-    serve as a yardstick.
+    They were not measured in turn, so there is a verdict only if a subject is the same in both runs and can serve as
+    a yardstick.
 
     For example:
 
@@ -207,14 +184,17 @@ def compare(first: str, second: str, /, *, output: StoreOutputFlags = StoreOutpu
     second
         The run that the verdicts are about.
     """
-    from onnxperf.api._keeping.kept_runs import compare as compared
+    import onnxperf
     from onnxperf.results.runs import ComparisonResult
 
-    return present(ComparisonResult, output, lambda _progress: compared(first, second, store=output.store))
+    return present(
+        ComparisonResult, typed.output, lambda _progress: onnxperf.compare_runs(first, second, **typed.keywords)
+    )
 
 
 @runs.command
-def delete(*ids: str, store: str | None = None, quiet: Switch = False, debug: Switch = False) -> int:
+@command(STORED, *PRINTED)
+def delete(*ids: str, typed: Typed) -> int:
     """Delete runs with everything that they measured.
 
     For example:
@@ -225,20 +205,13 @@ def delete(*ids: str, store: str | None = None, quiet: Switch = False, debug: Sw
     ----------
     ids
         Their ids, or the starts of them.
-    store
-        File or URL of the store of runs; ONNXPERF_STORE, or a file in the user's data directory, unless given.
-    quiet
-        Print nothing.
-    debug
-        Show the traceback of an error.
     """
-    del debug  # `main` reads it
-    from onnxperf.api._keeping.kept_runs import delete_run
+    import onnxperf
 
     if not ids:
         raise BadOption("no run is named; `onnxperf runs` lists them")
     for run in ids:
-        name = delete_run(run, store=store)
-        if not quiet:
+        name = onnxperf.delete_run(run, **typed.keywords)
+        if not typed.output.quiet:
             print_text(f"deleted {name}")
     return exit_codes.DONE

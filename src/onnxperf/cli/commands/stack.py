@@ -1,54 +1,16 @@
 """`onnxperf stack`."""
 
-# No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
-from dataclasses import dataclass
+from __future__ import annotations
 
-from cyclopts import Group, Parameter
-
-from onnxperf.cli.options import File, Flags, InputFlags, SessionFlags, Switch, keywords_of
-from onnxperf.cli.present import KeptOutputFlags, present
+from onnxperf.cli.command import KEPT, File, Typed, command
+from onnxperf.cli.present import present
 from onnxperf.errors import BadOption
-from onnxperf.records.timeouts import LONG_TIMEOUT_S
+from onnxperf.options.functions import STACK, StackRows
+from onnxperf.options.output import Everything
 
 
-@Parameter(name="*", group=Group("Stack", sort_key=0))
-@dataclass(frozen=True)
-class StackFlags(Flags):
-    """How often the model is called, how it is watched, and what is shown."""
-
-    only_here = ("top", "all")
-
-    runtime: str = "numpy"
-    """What executes the model: ort, numpy or reference."""
-    call: str = "run"
-    """Call style of the runtime."""
-    calls: int | None = None
-    """Number of calls; as many as take about 2 s unless given."""
-    interval: float = 0.0005
-    """Seconds between two samples of pyinstrument."""
-    native: Switch = False
-    """Show the busiest functions of compiled libraries too, as py-spy sees them."""
-    rate: int = 400
-    """Samples per second of py-spy."""
-    allocations: Switch = False
-    """Show where the calls take memory too, as memray sees it; at most 1,000 of them unless --calls is given."""
-    top: int = 15
-    """Number of compiled functions and allocating lines to show."""
-    all: Switch = False
-    """Do not fold the frames of libraries."""
-    timeout: float = LONG_TIMEOUT_S
-    """Seconds that one step (loading, all calls) may take."""
-
-
-def stack(
-    source: File,
-    /,
-    *,
-    options: StackFlags = StackFlags(),
-    inputs: InputFlags = InputFlags(),
-    session: SessionFlags = SessionFlags(),
-    output: KeptOutputFlags = KeptOutputFlags(),
-) -> int:
+@command(STACK, StackRows, Everything, *KEPT)
+def stack(source: File, /, *, typed: Typed) -> int:
     """Show where the time of many calls goes: in Python, in kernels, and between both.
 
     Files (-o): .html (the page with its flame graph), .txt, .json, .csv, .png (chart), .speedscope.json, .svg (flame
@@ -67,19 +29,16 @@ def stack(
     source
         An ONNX file, or a function that is called without arguments: FILE.py:function.
     """
-    from onnxperf.api.stack import stack as measure
-    from onnxperf.results.stack import FLAME, MEMRAY, StackResult
+    import onnxperf
+    from onnxperf.results.stack import NEEDED
 
-    if options.top < 1:
-        raise BadOption(option="top", value=options.top, expected="at least 1")
-    for suffix, needed in ((FLAME, "native"), (MEMRAY, "allocations")):
-        picture = output.named(suffix)
-        if picture is not None and not getattr(options, needed):
-            raise BadOption(f"a flame graph needs `{needed}`", option="output", value=picture)
-    keywords = keywords_of(options, inputs, session)
+    for path, suffix in typed.output.files(onnxperf.StackResult):
+        needed = NEEDED.get(suffix, "")
+        if needed and not typed.keywords.get(needed):
+            raise BadOption(f"a flame graph needs `{needed}`", option="output", value=path)
     return present(
-        StackResult,
-        output,
-        lambda progress: measure(source, inputs.feeds(), progress=progress, **keywords),
-        page=lambda result: result.page(options.all, options.top),
+        onnxperf.StackResult,
+        typed.output,
+        lambda progress: onnxperf.stack(source, progress=progress, **typed.keywords),
+        page=lambda result: result.page(typed.own["all"], typed.own["top"]),
     )

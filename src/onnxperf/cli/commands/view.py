@@ -1,116 +1,26 @@
 """`onnxperf view`."""
 
-# No `from __future__ import annotations`: cyclopts reads the types of inherited options in the module that inherits.
-import os
-import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from __future__ import annotations
 
-from cyclopts import Group, Parameter
+from typing import TYPE_CHECKING
 
-from onnxperf.cli.options import OUTPUT, File, Flags, InputFlags, OptionalFile, SessionFlags, Switch, keywords_of
-from onnxperf.cli.present import OutputFlags, complain, present
-from onnxperf.cli.printing import print_text
+from onnxperf.cli.command import WRITTEN, File, OptionalFile, Typed, command
+from onnxperf.cli.present import complain, present
 from onnxperf.errors import BadOption
+from onnxperf.options.functions import VIEW
 from onnxperf.wording.numbers import count
 
 if TYPE_CHECKING:
     from onnxperf.render.kit.progress import Progress
-    from onnxperf.results.base import Result
     from onnxperf.results.view import Form, ViewResult
 
 
-@Parameter(name="*", group=Group("View", sort_key=0))
-@dataclass(frozen=True)
-class ViewFlags(Flags):
-    """What is shown."""
+@command(VIEW, *WRITTEN)
+def view(model: File, trace: OptionalFile = None, /, *, typed: Typed) -> int:
+    """Show a model: inputs, initializers, a line per node, outputs; or its drawing, with the time on its nodes.
 
-    only_here = ("profile",)
-
-    all: Switch = False
-    """Show every node and every initialiser of a long model."""
-    around: str | None = None
-    """Only this node (by its name in the listing, or by a tensor that it makes) and its neighbours."""
-    op: str | None = None
-    """Only nodes of this operator type, such as Conv."""
-    depth: int | None = None
-    """How many levels of bodies and functions are shown; all unless given."""
-    values: Switch = False
-    """Include the values of all tensors (in JSON)."""
-    profile: Switch = False
-    """Show the time of each node: profiles the model now, or reads the trace that is named after it."""
-    by: Literal["time", "memory", "headroom"] = "time"
-    """What --profile shows: the time of each node, the size of its results, or what it could win at best on this
-    machine."""
-
-
-@Parameter(name="*", group=OUTPUT)
-@dataclass(frozen=True)
-class ViewOutput(OutputFlags):
-    """Where it goes: files of several kinds, or one form on standard output."""
-
-    as_: Annotated[Literal["text", "json", "dot", "svg", "png", "code"] | None, Parameter(name="--as")] = None
-    """A listing, the documented JSON, Graphviz's dot, a drawing, or the Python code that the numpy runtime runs; the
-    ending of a file name chooses the same."""
-    open: Switch = False
-    """Write the page of the linked graph (.html) to a temporary file that stays, and show it in the browser."""
-    netron: OptionalFile = None
-    """Write the profile as a metrics file (.json) to drop onto the model in Netron."""
-
-    @property
-    def form(self) -> "Form":
-        """The form that options of a listing, or of JSON, are about."""
-        from onnxperf.results.view import SUFFIXES, ViewResult
-
-        if self.as_ is not None:
-            return self.as_
-        written = {suffix for _, suffix in self.files(ViewResult)}
-        return next((form for form, suffix in SUFFIXES.items() if suffix in written), "text")
-
-    @property
-    def prints(self) -> bool:
-        """Whether the listing is printed: nothing else was requested."""
-        return self.as_ in (None, "text") and not any((self.output, self.json))
-
-    @property
-    def to_stdout(self) -> bool:
-        """Whether standard output belongs to another program."""
-        return super().to_stdout or not self.prints
-
-    def files(self, kind: "type[Result[Any]]") -> Iterator[tuple[str, str]]:
-        """Paths, and the suffixes that say what each file holds."""
-        from onnxperf.results.view import NETRON
-
-        if self.as_ is None:
-            yield from super().files(kind)
-        elif not self.prints:
-            yield from ((path, self._suffix(path, kind)) for path in self.output or ["-"])
-        if self.netron is not None:
-            yield self.netron, NETRON
-
-    def _suffix(self, path: str, kind: "type[Result[Any]]") -> str:
-        """The suffix of the form that was requested; a name may not say otherwise."""
-        from onnxperf.results.view import SUFFIXES
-
-        suffix = SUFFIXES[self.as_ or "text"]
-        if not path.lower().endswith(suffix) and path.lower().endswith(tuple(kind.formats())):
-            raise BadOption(f"--as {self.as_} contradicts the ending of {path}; leave out one of them")
-        return suffix
-
-
-def view(
-    model: File,
-    trace: OptionalFile = None,
-    /,
-    *,
-    options: ViewFlags = ViewFlags(),
-    inputs: InputFlags = InputFlags(),
-    session: SessionFlags = SessionFlags(),
-    output: ViewOutput = ViewOutput(),
-) -> int:
-    """Show a model: inputs, initialisers, a line per node, outputs; or its drawing, with the time on its nodes.
+    Files (-o): .txt (the listing), .json, .dot (Graphviz), .svg, .png, .py (the code that the numpy runtime runs), .md,
+    .html (the linked graph), .netron.json (the profile, to drop onto the model in Netron).
 
     For example:
 
@@ -124,7 +34,9 @@ def view(
 
         onnxperf view model.onnx --profile --by headroom -o headroom.svg
 
-        onnxperf view model.onnx --profile trace.json --netron metrics.json
+        onnxperf view model.onnx -o -.dot
+
+        onnxperf view model.onnx --profile trace.json -o metrics.netron.json
 
     Parameters
     ----------
@@ -133,56 +45,30 @@ def view(
     trace
         A trace of this model that onnxruntime wrote (.json); without it, --profile runs the model.
     """
-    from onnxperf.results.view import ViewResult, check_netron_path
+    import onnxperf
+    from onnxperf.results.view import NETRON, ViewResult
 
-    if output.as_ == "png" and not output.output:
-        raise BadOption("a PNG is not text; name a file with -o model.png")
-    if output.netron is not None:
-        if not options.profile and trace is None:
-            raise BadOption("`netron` writes what was profiled; add `profile`")
-        check_netron_path(output.netron)
+    output, keywords = typed.output, typed.keywords
+    if trace is not None:
+        keywords["profile"] = trace
+    files = {suffix: path for path, suffix in output.files(ViewResult)}
+    if NETRON in files and "profile" not in keywords:
+        raise BadOption("Netron shows what was profiled; add `profile`", option="output", value=files[NETRON])
 
-    page = ""
-    if output.open:
-        if output.as_ is not None:
-            raise BadOption(f"--open shows a page; leave out --as {output.as_}")
-        from onnxperf.cli.scratch import lasting_file
-
-        page = str(lasting_file(".html"))
-        output = replace(output, output=[*output.output, page])
-
-    def show(progress: "Progress") -> "ViewResult":
-        from onnxperf.api.view import view as drawn
-
-        result = drawn(
-            model,
-            inputs.feeds(),
-            as_=output.form,
-            profile=trace if trace is not None else options.profile,
-            progress=progress,
-            **keywords_of(options, inputs, session),
-        )
-        if output.netron is not None and result.nameless:
+    def show(progress: Progress) -> ViewResult:
+        result = onnxperf.view(model, as_=_form(typed, set(files)), progress=progress, **keywords)
+        if NETRON in files and result.nameless:
             nodes = count(result.nameless, "node has", "nodes have")
             complain(f"{nodes} no name of their own: Netron cannot show their figures")
         return result
 
-    try:
-        code = present(ViewResult, output, show, page=lambda result: result.page() if output.prints else [])
-    finally:
-        if page and not Path(page).stat().st_size:
-            Path(page).unlink()
-            page = ""
-    if page:
-        print_text(page)
-        _open(page)
-    return code
+    prints = not files and not output.open
+    return present(ViewResult, output, show, page=lambda result: result.page() if prints else [])
 
 
-def _open(page: str) -> None:
-    """Show a page in the browser, where there is a screen; a browser for terminals would take over this one."""
-    if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        return
-    import webbrowser
+def _form(typed: Typed, suffixes: set[str]) -> Form:
+    """The form that options of the listing, or of JSON, are about; the listing if only it is printed."""
+    from onnxperf.results.view import SUFFIXES
 
-    webbrowser.open(Path(page).as_uri())
+    forms = [form for form, suffix in SUFFIXES.items() if suffix in suffixes]
+    return "json" if "json" in forms and typed.keywords.get("values") else next(iter(forms), "text")

@@ -177,6 +177,7 @@ def _reason(pair: UnfusedPair) -> str:
 def _errors_table(record: Quantization) -> Table:
     columns = (
         Column("output", left=True, room=16),
+        Column("error"),
         Column("relative error"),
         Column("largest", rank=2),
         Column("largest, relative", rank=3),
@@ -187,6 +188,7 @@ def _errors_table(record: Quantization) -> Table:
         Row(
             (
                 name_of(each.name),
+                _error(each.max_relative),
                 _error(each.relative),
                 "" if each.max_abs is None else factor(each.max_abs),
                 _error(each.max_relative),

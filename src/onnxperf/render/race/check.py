@@ -21,8 +21,7 @@ _NUMBERS = (
 
 def check_page(check: Check, answer: str) -> list[Part]:
     """The table, what differs besides numbers, the answer, and what else there is to know."""
-    saved = f"Its inputs and outputs are in {check.node.saved}." if check.node and check.node.saved else ""
-    return [*differences_parts(check), *closing(answer, [*([saved] if saved else []), *check.notes])]
+    return [*differences_parts(check), *closing(answer, check.notes)]
 
 
 def differences_parts(check: Check) -> list[Part]:

@@ -8,7 +8,7 @@ from onnxperf.records.race import Subject
 from onnxperf.records.sweep import time_of
 from onnxperf.records.tune import DEFAULTS, Goal, TuneRow, Tuning
 from onnxperf.render.kit.machine import cpu_text
-from onnxperf.render.kit.page import GAP, Heading, Line, Part, Verbatim, closing
+from onnxperf.render.kit.page import GAP, Heading, Part, Verbatim, closing
 from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.wording.names import dims_text, name_of
 from onnxperf.wording.numbers import count, duration, factor, interval, plain, significant, size
@@ -32,7 +32,6 @@ def tune_page(record: Tuning, answer: str) -> list[Part]:
         *([_confirmation(record)] if record.tried is not None and record.gain is not None else []),
         *closing(answer, record.notes, record.interrupted),
         *_program(record),
-        *_files(record),
     ]
 
 
@@ -156,8 +155,3 @@ def _amount(record: Tuning, value: float | None) -> str:
 
 def _program(record: Tuning) -> list[Part]:
     return [GAP, Verbatim(record.snippet)] if record.snippet else []
-
-
-def _files(record: Tuning) -> list[Line]:
-    files = [("settings", record.saved), ("model", record.saved_model)]
-    return [Line(f"{what} saved in {path}", "dim") for what, path in files if path]

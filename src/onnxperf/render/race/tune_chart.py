@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _TITLES: dict[Goal, str] = {
-    "latency": "Speedup over onnxruntime's defaults",
-    "cpu": "CPU time of onnxruntime's defaults / own",
-    "memory": "Memory of onnxruntime's defaults / own",
+    "latency": "Speedup over the defaults",
+    "cpu": "CPU time of the defaults / own",
+    "memory": "Memory of the defaults / own",
 }
 _AXIS = "defaults / candidate, above 1 is better\nwhiskers: 95 % interval over launches"
 _LEGEND = {

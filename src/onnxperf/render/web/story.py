@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from onnxperf.options.spelling import as_flags
 from onnxperf.records.base import Machine
 from onnxperf.render.kit.machine import machine_facts
 from onnxperf.render.kit.page import INTERRUPTED, Page
 from onnxperf.render.kit.table import Table
 from onnxperf.render.web.base import LinkedTable, Part, Section, Story, without_story
-from onnxperf.wording.options import as_flags
 
 _ENGINES = ("onnxperf", "onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "openvino", "numpy", "torch")
 """What decides how fast a model is: the versions to install for the same measurement."""

@@ -7,9 +7,16 @@ from onnxperf.records.toy import Toy  # type: ignore[import-not-found]
 from onnxperf.results.toy import ToyResult  # type: ignore[import-not-found]
 
 from onnxperf.api._shared.opening import Source, open_source
-from onnxperf.api._shared.reading import outline_of
+from onnxperf.api._shared.public import public
+from onnxperf.measure.model_reader import outline_of
+from onnxperf.options.base import Takes
+from onnxperf.options.shared import Store, Tags
+
+TOY = Takes(Store, Tags)
+"""A row of options/functions.py."""
 
 
+@public(TOY)
 def toy(model: Source) -> ToyResult:
     """Count the nodes of a model."""
     opened = open_source(model)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from onnxperf.cli.present import KeptOutputFlags, present
+from onnxperf.api.toy import TOY  # type: ignore[import-not-found]
+
+from onnxperf.cli.command import KEPT, File, Typed, command
+from onnxperf.cli.present import present
 
 
-def toy(model: str, /, *, output: KeptOutputFlags = KeptOutputFlags()) -> int:
-    """Count the nodes of a model."""
-    from onnxperf.api.toy import toy as measure  # type: ignore[import-not-found]
+@command(TOY, *KEPT)
+def toy(model: File, /, *, typed: Typed) -> int:
+    """Count the nodes of a model.
+
+    Parameters
+    ----------
+    model
+        An ONNX file.
+    """
+    from onnxperf.api.toy import toy as measure
     from onnxperf.results.toy import ToyResult  # type: ignore[import-not-found]
 
-    return present(ToyResult, output, lambda _progress: measure(model))
+    return present(ToyResult, typed.output, lambda _progress: measure(model, **typed.keywords))

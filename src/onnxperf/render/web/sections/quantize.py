@@ -112,10 +112,10 @@ def _errors(record: Quantization) -> list[Part]:
     columns = [Column("layer", left=True), Column("error alone")]
     table = Table(columns, [Row([_name(each), _error(each.error)]) for each in layers])
     summary = (
-        f"Largest relative error of an output where only this layer is quantised, for {count(len(layers), 'layer')}; "
+        f"Largest error of an output where only this layer is quantised, for {count(len(layers), 'layer')}; "
         f"{percent_at_most(record.max_error)} are accepted for the whole model."
     )
-    data = bars_data([*map(_name, layers)], [series], ChartAxis("relative error of an output (%)", from_zero=True))
+    data = bars_data([*map(_name, layers)], [series], ChartAxis("error of an output (%)", from_zero=True))
     return [Chart("bars", "Error by layer", summary, data, table, 90 + 30 * len(layers))]
 
 

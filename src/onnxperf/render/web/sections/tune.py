@@ -56,7 +56,7 @@ def _choices(tuning: Tuning) -> list[Part]:
     what = _AMOUNTS[tuning.goal]
     rest = len(estimates) - MOST_CHOICES
     summary = (
-        f"{what.capitalize() if what[0].islower() else what} of onnxruntime's defaults / own for "
+        f"{what.capitalize() if what[0].islower() else what} of the defaults / own for "
         f"{count(len(measured), 'candidate')}, with 95 % intervals over launches; right of 1 is better. The best of "
         "many looks better than it is, so only the confirming race proves anything."
     )

@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
-from onnxperf.wording.options import FLAGS
+from onnxperf.options.spelling import flags
 
 _USUAL: dict[str, object] = {"provider": "cpu", "opt_level": "all"}
 """Values that say nothing, in addition to those that are empty, 0 or false."""
@@ -20,7 +20,7 @@ def given(keywords: Mapping[str, object]) -> dict[str, object]:
 def next_command(command: str, model: object, feeds: Mapping[str, object], keywords: Mapping[str, object]) -> str:
     """`onnxperf COMMAND MODEL` with options; a call in Python where the model or an input is not a file."""
     if all(isinstance(each, str | os.PathLike) for each in (model, *feeds.values())):
-        texts = [text for key, value in {"feeds": feeds, **keywords}.items() for text in _typed(FLAGS[key], value)]
+        texts = [text for key, value in {"feeds": feeds, **keywords}.items() for text in _typed(flags()[key], value)]
         return shlex.join(["onnxperf", command, str(model), *texts])
     passed = [f"{key}={value!r}" for key, value in keywords.items()]
     return f"onnxperf.{command}({', '.join(['model', *(['feeds=feeds'] if feeds else []), *passed])})"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from onnxperf.wording.commands import given, next_command
+from onnxperf.options.next_command import given, next_command
 
 
 @pytest.mark.parametrize(

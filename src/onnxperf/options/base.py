@@ -1,0 +1,190 @@
+"""What an option is, a group of options, and what a public function takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from inspect import get_annotations
+from typing import Any, ClassVar
+
+from onnxperf.errors import BadOption
+from onnxperf.wording.numbers import plain
+
+Check = tuple[Callable[[Any], bool], str]
+"""Whether a value makes sense, and what is expected otherwise."""
+_LONGEST_VALUE = 80
+"""Characters of a wrong value in an error."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """One option, as Python and the command line take it."""
+
+    default: Any
+    """A text if that says more than the value that it stands for, as 1% does."""
+    help: str
+    name: str = ""
+    """Its keyword in Python."""
+    type: str = ""
+    """Of the keyword, as it is annotated."""
+    group: str = ""
+    """Title of its group."""
+    flag: str = ""
+    """How the command line spells it; empty if only Python has it."""
+    short: str = ""
+    """Another spelling of the flag, such as -o."""
+    metavar: str = ""
+    """What help texts write for its value."""
+    choices: tuple[str, ...] = ()
+    switch: Any = None
+    """What the flag means, if it takes no value."""
+    is_file: bool = False
+    """Whether its value names a file, which shells complete."""
+    read: Callable[[str], Any] | None = None
+    """How a text becomes a value."""
+    read_all: Callable[[Sequence[str]], Any] | None = None
+    """The same for an option that may be repeated."""
+    check: Check | None = None
+    shown: str = ""
+    """The default in help texts, if its value does not explain itself."""
+
+    @property
+    def shown_default(self) -> str:
+        """The default as help texts and reference tables show it; empty if there is none."""
+        if self.shown or self.switch is not None or not isinstance(self.default, str | int | float):
+            return self.shown
+        return plain(self.default) if isinstance(self.default, float) else str(self.default)
+
+    def value(self, given: Any) -> Any:
+        """The value of what was given in Python: a text may stand for another value, as 1% or 2GB do."""
+        if isinstance(given, str) and self.read is not None:
+            given = self._read(self.read, given)
+        return self.checked(given)
+
+    def typed(self, given: Any) -> Any:
+        """The value of what was typed: one text, or all of them; a switch has its own."""
+        if self.switch is not None:
+            return self.switch
+        if self.read_all is not None:
+            return self.checked(self._read(self.read_all, given))
+        return self.value(given)
+
+    def checked(self, value: Any) -> Any:
+        """The value, if it makes sense."""
+        if self.choices and value is not None and value not in self.choices:
+            raise BadOption.unknown(self.name.replace("_", " "), _shown(value), self.choices, option=self.name)
+        if self.check is not None and value is not None:
+            holds, expected = self.check
+            try:
+                sensible = holds(value)
+            except TypeError:
+                sensible = False
+            if not sensible:
+                raise BadOption(option=self.name, value=_shown(value), expected=expected)
+        return value
+
+    def _read(self, reader: Callable[[Any], Any], given: Any) -> Any:
+        try:
+            return reader(given)
+        except TextError as error:
+            raise BadOption(error.problem, option=self.name, value=_shown(error.text)) from error
+        except ValueError as error:
+            text = given if isinstance(given, str) else ",".join(given)
+            raise BadOption(str(error), option=self.name, value=_shown(text)) from error
+
+
+def _shown(value: object) -> str:
+    """A wrong value in an error."""
+    try:
+        text = str(value)
+    except (RecursionError, ValueError):  # nested too deeply, or a number of too many digits
+        return "…"
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
+
+
+class TextError(ValueError):
+    """One of several texts makes no sense."""
+
+    def __init__(self, text: str, problem: str) -> None:
+        super().__init__(problem)
+        self.text, self.problem = text, problem
+
+
+def option(default: Any, text: str, **more: Any) -> Any:
+    """A field of a group: its default, its help text, and what else sets it apart (see Option)."""
+    return Option(default=default, help=text, **more)
+
+
+class Group:
+    """Options that belong together; a subclass declares them as fields, and its docstring is their title."""
+
+    declared: ClassVar[dict[str, Option]] = {}
+
+    def __init_subclass__(cls) -> None:
+        """Collect the options, with what their place in the group says of them."""
+        types = get_annotations(cls)
+        title = (cls.__doc__ or "").removesuffix(".")
+        cls.declared = {
+            name: _completed(each, name, types[name], title)
+            for name, each in vars(cls).items()
+            if isinstance(each, Option)
+        }
+
+
+def _completed(declared: Option, name: str, type_: str, group: str) -> Option:
+    """The option with what its place in a group says of it."""
+    plain = "--" + name.rstrip("_").replace("_", "-")
+    switch = True if type_ == "bool" and declared.switch is None else declared.switch
+    return replace(declared, name=name, type=type_, group=group, flag=declared.flag or plain, switch=switch)
+
+
+def _with_default(declared: Option, default: Any) -> Option:
+    """The option with another default; what explains one that is no value stays."""
+    explained = declared.shown if default is None or isinstance(default, bool) else ""
+    return replace(declared, default=default, shown=explained)
+
+
+class Takes:
+    """The options that a public function and its command take; `defaults` are those in which they differ."""
+
+    def __init__(self, *groups: type[Group], races: bool = False, **defaults: Any) -> None:
+        self.groups = groups
+        self.races = races
+        """Whether several values of a setting race each other."""
+        self.options = {
+            name: _with_default(each, defaults[name]) if name in defaults else each
+            for group in groups
+            for name, each in group.declared.items()
+        }
+        unknown = defaults.keys() - self.options.keys()
+        if unknown:
+            raise TypeError(f"defaults of options that are not taken: {sorted(unknown)}")
+
+    def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What was given in Python, read and checked; an unknown keyword is refused. None stands for the default."""
+        read = {name: self.find(name).value(each) for name, each in given.items()}
+        return {name: each for name, each in read.items() if each is not None or self.options[name].default is None}
+
+    def complete(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of all options."""
+        return {
+            name: values[name] if name in values else each.value(each.default) for name, each in self.options.items()
+        }
+
+    def find(self, name: str) -> Option:
+        """An option by its keyword."""
+        if name not in self.options:
+            raise BadOption.unknown("option", name, sorted(self.options), option=name)
+        return self.options[name]
+
+    def __iter__(self) -> Iterator[Option]:
+        """All options, those of a group together."""
+        return iter(self.options.values())
+
+
+def refuse_useless(given: Mapping[str, Any], useful: Sequence[str] | frozenset[str], reason: str) -> None:
+    """Refuse options that were given and would do nothing: the one rule for all combinations."""
+    for name, value in given.items():
+        says_nothing = value is None or value is False or (isinstance(value, str | tuple | list | dict) and not value)
+        if name not in useful and not says_nothing:
+            raise BadOption(f"it does nothing with {reason}; leave it out", option=name)

@@ -1,0 +1,42 @@
+"""Options inside messages: `time=45` in backquotes, which the command line shows as --time 45."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from onnxperf.options.base import Group, Option
+
+_MENTION = re.compile(r"`([a-z_]+)(?:=([^`]*))?`")
+_ARGUMENTS = {"plan": "PLAN", "sample": "--input"}
+"""Keywords that are arguments of the command line, or another option there."""
+
+
+@cache
+def flags() -> dict[str, str]:
+    """How the command line spells each keyword; one name means one thing in all functions."""
+    return {**_ARGUMENTS, **{each.name: each.flag for each in declared()}}
+
+
+def declared() -> Iterator[Option]:
+    """Every option, those that all commands share first."""
+    from onnxperf.options import functions, output, shared
+
+    for module in (shared, functions, output):
+        for group in vars(module).values():
+            if isinstance(group, type) and issubclass(group, Group):
+                yield from group.declared.values()
+
+
+def as_flags(text: str) -> str:
+    """The text with every option in backquotes as the command line spells it; other words in backquotes stay."""
+    return _MENTION.sub(_flag, text)
+
+
+def _flag(found: re.Match[str]) -> str:
+    name, value = found.groups()
+    flag = flags().get(name)
+    if flag is None:
+        return found[0]
+    return flag if value is None else f"{flag} {value}"
