@@ -57,8 +57,8 @@ def figures(folder: Path) -> Iterator[str]:
     helps = {name: seconds([*command, name, "--help"], SHORT) for name in app if not name.startswith("-")}
     slowest = max(helps, key=lambda name: helps[name])
     yield (
-        f"- `onnxperf CMD --help`: at most {helps[slowest] / shown:.2f} times `onnxperf --help` ({slowest}); goal at most "
-        "1.2 times; " + ", ".join(f"{name} {taken / shown:.2f}" for name, taken in helps.items())
+        f"- `onnxperf CMD --help`: at most {helps[slowest] / shown:.2f} times `onnxperf --help` ({slowest}); "
+        "goal at most 1.2 times; " + ", ".join(f"{name} {taken / shown:.2f}" for name, taken in helps.items())
     )
     small = str(folder / "small.onnx")
     onnx.save(onnx.parser.parse_model(ONE_NODE), small)
