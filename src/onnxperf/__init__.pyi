@@ -680,6 +680,7 @@ def runs(
     *,
     top: int | None = None,
     kind: str | None = None,
+    about: str | None = None,
     store: bool | str | Path | None = True,
     tags: Mapping[str, str] | None = None,
 ) -> RunsResult:

@@ -62,6 +62,15 @@ def test_the_list_says_how_a_run_ended(record: Any, status: str) -> None:
     assert (result.run, result.record) == (run, record)
 
 
+@pytest.mark.parametrize(
+    ("about", "top", "kinds"), [("no", None, []), ("IJ,JK", None, ["einsum"]), ("linear", 1, ["bench"])]
+)
+def test_runs_are_found_by_a_part_of_what_they_are_about(about: str, top: int | None, kinds: list[str]) -> None:
+    for record in (BENCH, PLAN, BENCH):
+        api.keep(result_of(record))
+    assert [run.kind for run in runs(about=about, top=top)] == kinds
+
+
 def test_the_list_is_a_table_and_a_sequence(store: Path) -> None:
     names = [api.keep(result_of(record)) for record in (BENCH, PLAN, BENCH)]
     listed = runs()

@@ -563,6 +563,7 @@ class Runs(Group):
     """Runs."""
 
     kind: str | None = option(None, "Only runs of this kind: bench, sweep, profile, check, einsum, memory…")
+    about: str | None = option(None, "Only runs whose model, equation or function has this text in its name.")
 
 
 RUNS = Takes(Newest, Runs, *_KEPT, store=True)
