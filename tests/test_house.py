@@ -153,6 +153,11 @@ def test_a_room_knows_only_the_rooms_it_may() -> None:
     assert offenders(FILES, lambda path: rooms_entered(path) - ROOMS[room_of(path)]) == {}
 
 
+def test_doors_call_public_functions_only() -> None:
+    doors = [path for path in FILES if room_of(path) in ("cli", "serve", "notebook", "pytest_plugin")]
+    assert offenders(doors, lambda path: {name for name in imported(path) if ".api._" in name}) == {}
+
+
 def test_every_room_of_the_house_has_its_rule() -> None:
     assert {room_of(path) for path in FILES} == set(ROOMS)
 
