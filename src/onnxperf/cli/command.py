@@ -60,7 +60,7 @@ def command(takes: Takes, *groups: type[Group]) -> Callable[[Callable[..., int]]
             typed = {name: options[name].typed(each) for name, each in flags.items() if each is not None}
             return function(*given, **own, **{_TYPED: _typed(takes, extra, typed)})
 
-        parameters = [*arguments, *map(_parameter, options.values())]
+        parameters = [*arguments, *(_parameter(each, takes.races) for each in options.values())]
         vars(call).update(__signature__=signature.replace(parameters=parameters), takes=takes, extra=extra)
         call.__name__, call.__doc__, call.__module__ = function.__name__, function.__doc__, function.__module__
         call.__annotations__ = {}
@@ -77,11 +77,11 @@ def _typed(takes: Takes, extra: Takes, values: Mapping[str, Any]) -> Typed:
     return Typed(keywords, own, Output(**{name: own[name] for name in Output.__dataclass_fields__ if name in own}))
 
 
-def _parameter(option: Option) -> inspect.Parameter:
+def _parameter(option: Option, races: bool) -> inspect.Parameter:
     """An option as cyclopts reads it; whatever takes a value is a text, which the option reads."""
     described = Parameter(
         name=[option.flag, *filter(None, [option.short])],
-        help=help_text(option),
+        help=help_text(option, races),
         group=Panel(option.group, sort_key=_PANELS.index(option.group) + 1 if option.group in _PANELS else 0),
         metavar=option.metavar or _metavar(option),
         negative=(),
@@ -103,10 +103,11 @@ def _metavar(option: Option) -> str | None:
     return next((name for kind, name in _METAVARS if kind in option.type), None)
 
 
-def help_text(option: Option) -> str:
-    """What an option is for, with its default."""
+def help_text(option: Option, races: bool) -> str:
+    """What an option is for, whether several values race each other, and its default."""
     default = option.shown_default
-    return f"{option.help} [default: {default}]" if default else option.help
+    several = "Separate several values with commas to compare them." if races and option.several else ""
+    return " ".join(filter(None, [option.help, several, default and f"[default: {default}]"]))
 
 
 def _type_of(option: Option) -> Any:

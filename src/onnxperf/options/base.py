@@ -30,7 +30,7 @@ class Option:
     group: str = ""
     """Title of its group."""
     flag: str = ""
-    """How the command line spells it; empty if only Python has it."""
+    """How the command line spells it."""
     short: str = ""
     """Another spelling of the flag, such as -o."""
     metavar: str = ""
@@ -45,6 +45,8 @@ class Option:
     read_all: Callable[[Sequence[str]], Any] | None = None
     """The same for an option that may be repeated."""
     check: Check | None = None
+    several: bool = False
+    """Whether several values make variants, where these race each other."""
     shown: str = ""
     """The default in help texts, if its value does not explain itself."""
 
@@ -133,9 +135,9 @@ class Group:
 
 def _completed(declared: Option, name: str, type_: str, group: str) -> Option:
     """The option with what its place in a group says of it."""
-    plain = "--" + name.rstrip("_").replace("_", "-")
+    flag = declared.flag or "--" + name.replace("_", "-")
     switch = True if type_ == "bool" and declared.switch is None else declared.switch
-    return replace(declared, name=name, type=type_, group=group, flag=declared.flag or plain, switch=switch)
+    return replace(declared, name=name, type=type_, group=group, flag=flag, switch=switch)
 
 
 def _with_default(declared: Option, default: Any) -> Option:

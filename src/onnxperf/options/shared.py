@@ -64,9 +64,11 @@ class Runtime(Group):
     """Session."""
 
     threads: int | Sequence[int] | None = option(
-        None, "Threads of every subject.", shown="all usable cores", read=texts.one_or_several
+        None, "Threads of every subject.", shown="all usable cores", read=texts.one_or_several, several=True
     )
-    provider: str | Sequence[str] = option("cpu", "Execution provider of onnxruntime.", read=texts.one_or_several)
+    provider: str | Sequence[str] = option(
+        "cpu", "Execution provider of onnxruntime.", read=texts.one_or_several, several=True
+    )
     options: Mapping[str, Any] = option(
         {},
         "Any setting of onnxruntime: session.intra_op.allow_spinning=0, arena=off, mem_pattern=off, "
@@ -88,6 +90,7 @@ class Runtime(Group):
         "Environment of the workers, built once and reused: onnxruntime==1.20.1, or the path of a Python interpreter. "
         "Join packages with +.",
         metavar="ENVIRONMENT",
+        several=True,
         read_all=texts.environments,
     )
 
@@ -99,6 +102,7 @@ class Level(Group):
         "all",
         "Graph optimization level of onnxruntime: disable, basic, extended, layout or all.",
         metavar="LEVEL",
+        several=True,
         read=texts.one_or_several,
     )
 

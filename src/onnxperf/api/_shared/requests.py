@@ -120,11 +120,11 @@ def settings_of(values: Mapping[str, Any]) -> Settings:
     dims = {
         name: size if isinstance(size, list | tuple) else [size] for name, size in (values.get("dims") or {}).items()
     }
-    # A limit ends a race early only where nothing but the limit is asked for, as in a gate.
     if values.get("batch") is not None:
         if _BATCH in dims:
             raise BadOption("the size is given twice; leave out one of `batch` and `dims`", option="batch")
         dims[_BATCH] = values["batch"] if isinstance(values["batch"], list | tuple) else [values["batch"]]
+    # A limit ends a race early only if nothing but the limit is asked for, as in a gate.
     race, limits = _pick({**values, "max_slowdown": None}, RaceOptions), _pick(values, WorkerLimits)
     check_pace(race, limits)
     return Settings(
