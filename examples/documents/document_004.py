@@ -42,12 +42,12 @@ def seen_grid(name: str, frameworks: list[str]) -> Callable[[Path], str]:
         expect(not wrong, f"not all are ok: {wrong}")
         expect_picture(folder / f"{name}.png")
         ours = [each for case in cases for each in case["subjects"] if each["name"] == "ort"]
-        speedups = [each["speedup"] for each in ours]
-        undecided = sum(each["verdict"] == "undecided" for each in ours)
-        return (
-            f"{len(cases)} cases of {len(subjects)} subjects, outputs equal: ort {min(speedups):.2f}x to "
-            f"{max(speedups):.2f}x as fast as {frameworks[-1]}, {undecided} undecided"
+        decided = [each["speedup"] for each in ours if each["verdict"] != "undecided"]
+        range_ = (
+            f"{min(decided):.2f}x to {max(decided):.2f}x as fast as {frameworks[-1]}" if decided else "not compared"
         )
+        undecided = len(ours) - len(decided)
+        return f"{len(cases)} cases of {len(subjects)} subjects, outputs equal: ort {range_}, {undecided} undecided"
 
     return seen
 
