@@ -68,9 +68,7 @@ PAGES = {
     "fastest-call": Expected(("io-binding-inplace", "best rival"), ("calls.png",)),
     "slow-node": Expected(("Time per module", "In the original model"), ("bert.svg",), TORCH),
     "optimisation-level": Expected(("Raced without the profiler", "Time per original node"), (), TORCH[:1]),
-    "models-disagree": Expected(
-        ("Node 1 (Relu) is the first whose output", "agree on 1 output"), ("where/node_1.npz",)
-    ),
+    "models-disagree": Expected(("Node 1 (Relu) is the first whose output", "agree on 1 output"), ("where.npz",)),
     "memory": Expected(("planned minimum", "Line 8 needs the most"), ("memory.png",)),
     "sklearn": Expected(("The model agrees with its source on 2 outputs", "speedup"), ("iris.onnx",)),
     "torch": Expected(("The model agrees with its source on 1 output", "speedup"), ("mlp.onnx", "race.md")),
