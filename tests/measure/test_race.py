@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from onnxperf.errors import BadModel, SubjectError, WorkerLost
 from onnxperf.measure import plan as planning
 from onnxperf.measure.messages import Load, Loaded, TimeBlock, TimedBlock, WorkerSpec
-from onnxperf.measure.race import RaceEnd, Tools, into_batches, race
+from onnxperf.measure.race import RaceEnd, Tools, forgive_own_waits, into_batches, race
 from onnxperf.measure.worker_group import SubjectRun
 from onnxperf.records.options import RaceOptions
 from onnxperf.records.race import Block, Measurement, Split
@@ -676,3 +676,15 @@ def test_workers_of_one_batch_are_gone_before_the_next_starts() -> None:
     tools = Tools(launch=launch, settled=never, clock=machine.clock, memory_bytes=20)
     race(specs, RaceOptions(blocks=2, calls_per_block=2), tools)
     assert max(open_at_launch) == 1
+
+
+@pytest.mark.parametrize(
+    ("others", "free"), [(None, 0), (0.01, 10), (0.3, 0)], ids=["not known", "left alone", "disturbed"]
+)
+def test_threads_that_wait_for_their_own_kind_are_not_disturbed(others: float | None, free: int) -> None:
+    waiting = Block(round=0, position=0, launch=0, calls=1, start_ns=0, duration_ns=1, free_pieces=0)
+    earlier, partly = replace(waiting, round=9), replace(waiting, free_pieces=3)
+    run = SubjectRun(solo("a"), 0)
+    run.pieces, run.blocks = 10, [earlier, waiting, partly]
+    forgive_own_waits([run], [1], others)
+    assert [block.free_pieces for block in run.blocks] == [0, free, 3]

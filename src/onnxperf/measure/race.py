@@ -9,12 +9,14 @@ from functools import partial
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from onnxperf.measure import plan as planning
 from onnxperf.measure.messages import SplitEach, TimeBlock, TimeEach, WorkerSpec
 from onnxperf.measure.process import Worker
 from onnxperf.measure.worker.timing import Clock, monotonic_ns
 from onnxperf.measure.worker_group import Launch, SubjectRun, WorkerGroup
+from onnxperf.records.base import is_busy
 from onnxperf.records.options import RaceOptions
 from onnxperf.records.race import Block, Measurement
 
@@ -47,6 +49,8 @@ class Tools(Struct, frozen=True, kw_only=True):
     """Also collect what every subject returns."""
     warn: Callable[[planning.Plan], str] = lambda _plan: ""
     """What to say about a plan before its race starts."""
+    others: Callable[[], float | None] = lambda: None
+    """Share of the processors that other programs used since it was asked before; None where that is not known."""
 
 
 class RaceEnd(Struct, frozen=True, kw_only=True):
@@ -136,10 +140,13 @@ class _Course:
         limit_ns = math.inf if plan.is_fixed else _PATIENCE * 1e9 * plan.seconds_for(plan.rounds)
         for unit in itertools.count(1):
             renewals_ns += self._renew(group, unit - 1, plan)
+            self._tools.others()  # starting does not count
+            before = [len(run.blocks) for run in self._runs]
             for _ in range(min(plan.rounds_per_unit, plan.rounds - self.done)):
                 if group.alive() and spent_ns <= limit_ns:
                     self._run_round(group)
                     spent_ns = self._tools.clock() - begin
+            forgive_own_waits(self._runs, before, self._tools.others())
             if plan.units_per_launch == 1 and not plan.is_fixed and unit <= planning.PILOT_UNITS:
                 plan = self._revised(plan, unit, spent_ns, renewals_ns)
                 self._planned = plan.rounds
@@ -185,6 +192,17 @@ class _Course:
             run.looks_planned = len(plan.looks)
             run.looks = len(plan.looks) if is_last else plan.looks.index(unit) + 1
         return is_last or self._tools.settled([run.record() for run in self._runs])
+
+
+def forgive_own_waits(runs: Sequence[SubjectRun], before: Sequence[int], others: float | None) -> None:
+    """Where other programs left the processors alone, threads waited for their own kind: libraries start many."""
+    if others is None or is_busy(others):
+        return
+    for run, first in zip(runs, before, strict=True):
+        run.blocks[first:] = [
+            replace(block, free_pieces=max(run.pieces, 1)) if block.free_pieces == 0 else block
+            for block in run.blocks[first:]
+        ]
 
 
 def _plan(group: WorkerGroup, start_ns: int, options: RaceOptions) -> planning.Plan:

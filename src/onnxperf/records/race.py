@@ -104,8 +104,8 @@ class Block(Struct, frozen=True, kw_only=True):
     span_ns: Count | None = None
     """Time from the start of the first call to the end of the last pause; None where calls had no pauses."""
     free_pieces: Count | None = None
-    """Pieces in which no thread of the process had to wait for a processor; None with one thread, or where the kernel
-    does not tell."""
+    """Pieces in which no thread of the process had to wait for a processor, or all of them if other programs used none;
+    None with one thread, or where the kernel does not tell."""
 
     @property
     def per_call_ns(self) -> float:

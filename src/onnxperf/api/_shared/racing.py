@@ -52,6 +52,7 @@ def run_race(
         memory_bytes=memory_for_workers(),
         collect=collect,
         warn=_warning,
+        others=load.SinceBefore(),
     )
     before = load.snapshot()
     end = race(specs, options, tools)

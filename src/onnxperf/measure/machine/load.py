@@ -51,6 +51,18 @@ def share_of_others(start: Snapshot, end: Snapshot) -> float | None:
     return min(max((used_s - (end.own_s - start.own_s)) / total_s, 0.0), 1.0)
 
 
+class SinceBefore:
+    """The share of others since it was asked before."""
+
+    def __init__(self) -> None:
+        self._last = snapshot()
+
+    def __call__(self) -> float | None:
+        """The share; None where that time is too short to say."""
+        before, self._last = self._last, snapshot()
+        return share_of_others(before, self._last)
+
+
 def machine_since(start: Snapshot, machine: Machine) -> Machine:
     """The machine with its state of now, and with what others used of it since `start`."""
     return replace(after_the_race(machine), others_share=share_of_others(start, snapshot()))
