@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 import onnxperf
-from onnxperf.api._shared.progress import DELAY_S, automatic, shown, shows_progress
+from onnxperf.api._shared.progress import DELAY_S, automatic, shown
+from onnxperf.api._shared.public import public
 from onnxperf.measure.race import Progress
+from onnxperf.options.base import Takes
 from onnxperf.render.kit import notebook_progress, progress
 
 
@@ -21,7 +23,7 @@ class Terminal(io.StringIO):
         return True
 
 
-@shows_progress
+@public(Takes())
 def slow(number: int, *, progress: Progress = automatic) -> int:
     """Number how often it was called."""
     progress(0.5, "half of it")

@@ -11,7 +11,6 @@ from onnxperf.options.base import Group, option
 from onnxperf.records.timeouts import TIMEOUT_S
 
 STATUSES = ("failed", "oom", "timeout", "crashed", "differs", "skipped")
-LEVELS = ("disable", "basic", "extended", "layout", "all")
 
 # ---------------------------------------------------------------- inputs
 

@@ -173,11 +173,6 @@ def variants(texts: Sequence[str]) -> dict[str, dict[str, str] | str]:
     return found
 
 
-def all_names(texts: Sequence[str]) -> list[str]:
-    """Names between commas, of all texts."""
-    return [name for text in texts for name in names(text)]
-
-
 def _plain_values(text: str) -> list[str]:
     """Commas separate numbers and words; any other text with commas is one value."""
     parts = text.split(",")

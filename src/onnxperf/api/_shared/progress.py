@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from onnxperf.measure.race import Progress
@@ -29,19 +27,6 @@ def part_of(progress: Progress, start: float, end: float) -> Progress:
         progress(start + (end - start) * done, text)
 
     return report
-
-
-def shows_progress(function: Callable[P, T]) -> Callable[P, T]:
-    """Give a public function a bar as its `progress` where none is given."""
-
-    @wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        given: Any = kwargs.get("progress", automatic)
-        with shown(given) as progress:
-            kwargs["progress"] = progress
-            return function(*args, **kwargs)
-
-    return call
 
 
 def shown(progress: Progress | None) -> AbstractContextManager[Progress]:

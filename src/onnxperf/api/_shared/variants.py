@@ -77,11 +77,6 @@ def variants_in(keywords: Mapping[str, Any]) -> tuple[Variant, ...]:
     return tuple(_by_hand(name, each, *common) for name, each in by_hand.items()) or found
 
 
-def several_in(keywords: Mapping[str, Any]) -> bool:
-    """Whether the keywords of a public function stand for more than one variant, or name some."""
-    return bool(keywords.get("variants")) or len(variants_in(keywords)) > 1
-
-
 def session_of(settings: Mapping[str, Any], unchecked: frozenset[str] = frozenset()) -> SessionOptions:
     """Session options with these settings; a name or a value that is not valid is refused."""
     values: dict[str, Any] = {}
