@@ -77,7 +77,6 @@ STEPS = (
         "-o tf_resnet.json -o tf_resnet.flat.csv -o tf_resnet.png",
         seen_grid("tf_resnet", TENSORFLOW),
         {"time": 1.0},
-        is_heavy=True,
     ),
     Step(
         *("004", "BERT, TensorFlow", "The same over batch sizes and lengths."),
@@ -86,7 +85,6 @@ STEPS = (
         "--dim seq={lengths} -o tf_bert.json -o tf_bert.flat.csv -o tf_bert.png",
         seen_grid("tf_bert", TENSORFLOW),
         {"time": 1.0},
-        is_heavy=True,
     ),
     Step(
         *("004", "ResNet, PyTorch", "PyTorch and onnxruntime over batch sizes."),
@@ -95,7 +93,6 @@ STEPS = (
         "-o torch_resnet.flat.csv -o torch_resnet.png",
         seen_grid("torch_resnet", ["torch"]),
         {"time": 1.0},
-        is_heavy=True,
     ),
     Step(
         *("004", "BERT, PyTorch", "The same over batch sizes and lengths."),
@@ -104,14 +101,12 @@ STEPS = (
         "-o torch_bert.flat.csv -o torch_bert.png",
         seen_grid("torch_bert", ["torch"]),
         {"time": 1.0},
-        is_heavy=True,
     ),
     Step(
         *("004", "discrepancies", "How far are the outputs of model and framework apart?"),
         lambda sizes: onnxperf.check(sizes.bert, against="torch", dims={"batch": 2, "seq": 16}),
         "check {bert} --against torch --dim batch=2 --dim seq=16 -o discrepancies.json",
         seen_check,
-        is_heavy=True,
     ),
     Step(
         *("004", "out of memory", "What becomes of a case that does not fit into memory?"),
@@ -127,6 +122,5 @@ STEPS = (
         seen_oom,
         {"time": 1.0},
         exit_code=1,
-        is_heavy=True,
     ),
 )

@@ -99,8 +99,6 @@ class Step(NamedTuple):
     shorter: Mapping[str, object] = {}
     """Options for reduced sizes, by their names in Python."""
     exit_code: int = 0
-    is_heavy: bool = False
-    """Whether it takes more than some seconds, even on reduced sizes."""
 
     def line(self, sizes: Sizes) -> str:
         """What a user types."""

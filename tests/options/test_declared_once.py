@@ -24,7 +24,6 @@ from tests.source import FILES, HOUSE, parsed
 ROOT = Path(__file__).parents[2]
 TAKES = {name: each for name, each in vars(functions).items() if isinstance(each, Takes)}
 FUNCTIONS = [name for name in onnxperf.__all__ if hasattr(getattr(onnxperf, name), "takes")]
-PYTHON_ONLY = {"progress"}
 
 
 def commands() -> dict[str, Any]:

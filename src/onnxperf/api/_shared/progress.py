@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import sys
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from onnxperf.measure.race import Progress
 
 DELAY_S = 2.0
 """Calls that take less show nothing."""
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 def automatic(_done: float, _text: str) -> None:
