@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
 
-from onnxperf.render.kit import chart as fg
+from onnxperf.render.kit import old_chart as fg
 from onnxperf.render.memory.chart import memory_plot
 from onnxperf.render.profile.node_memory_chart import node_memory_plot
 from onnxperf.render.race.bench_chart import bench_plot

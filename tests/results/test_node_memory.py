@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.answers.profile import node_memory_answer
 from onnxperf.records.node_memory import NodeMemories, NodeMemory
-from onnxperf.render.kit.chart import figure_of
+from onnxperf.render.kit.old_chart import figure_of
 from onnxperf.results.node_memory import NodeMemoryResult
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from msgspec import Struct
 
 from onnxperf.records.runs import RunStatus
-from onnxperf.render.kit import chart
+from onnxperf.render.kit import old_chart as chart
+from onnxperf.render.kit.old_table import plain_table
 from onnxperf.render.kit.page import Heading, Page, closing
-from onnxperf.render.kit.table import plain_table
-from onnxperf.results.base import Result, struct_frame
-from onnxperf.results.formats import Format
+from onnxperf.results.old_base import OldResult, struct_frame
+from onnxperf.results.old_formats import Format
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +42,7 @@ def toy_plot(record: Toy, ax: Axes | None = None) -> Any:
     return ax
 
 
-class ToyResult(Result[Toy]):
+class ToyResult(OldResult[Toy]):
     """Two tables, a chart, a page and a kind of file of its own."""
 
     kind = "toy"
@@ -70,7 +70,7 @@ class Plain(Struct, frozen=True):
     answer: str = ""
 
 
-class PlainResult(Result[Plain]):
+class PlainResult(OldResult[Plain]):
     """A page, and nothing else."""
 
     kind = "plain"

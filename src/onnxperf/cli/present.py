@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from onnxperf.results.base import Result
 
 R = TypeVar("R", bound="Result[Any]")
+Showing = Any
+"""How a kind of result is shown: its `Show`, or the class of a result."""
 _PAGE = ".html"
 
 
@@ -52,7 +54,7 @@ class Output:
         """Whether standard output belongs to another program."""
         return self.json == "-" or any(map(is_stdout, self.output))
 
-    def check(self, kind: type[Result[Any]]) -> None:
+    def check(self, kind: Showing) -> None:
         """Refuse what could not be written, saved or logged, before anything is measured."""
         from onnxperf.render.kit.files import check_folder
 
@@ -73,7 +75,7 @@ class Output:
         if self.mlflow and find_spec("mlflow") is None:
             raise MissingExtra("mlflow-skinny", "mlflow")
 
-    def files(self, kind: type[Result[Any]]) -> Iterator[tuple[str, str]]:
+    def files(self, kind: Showing) -> Iterator[tuple[str, str]]:
         """Paths, and the suffixes that say what each file holds."""
         from onnxperf.render.kit.files import suffix_of
 
@@ -111,7 +113,7 @@ def is_stdout(path: str) -> bool:
 
 
 def present(
-    kind: type[R],
+    kind: Showing,
     output: Output,
     measure: Callable[[Progress], R],
     page: Callable[[R], Page] | None = None,
@@ -128,7 +130,7 @@ def present(
 
 
 @contextmanager
-def opened_at_the_end(output: Output, kind: type[Result[Any]]) -> Iterator[Output]:
+def opened_at_the_end(output: Output, kind: Showing) -> Iterator[Output]:
     """Also write the page to a file that stays, and show it in the browser, if that was asked for."""
     if not output.open:
         yield output
@@ -213,16 +215,18 @@ def _log(result: Result[Any], output: Output) -> None:
 
 def write_files(result: Result[Any], output: Output) -> bool:
     """Write every file that was requested; False if one could not be written."""
+    from onnxperf.results.formats import Wanted
+
     written, formats = True, result.formats()
-    for path, suffix in output.files(type(result)):
+    for path, suffix in output.files(result):
         try:
-            table = result.table_in(path, suffix) or output.table
+            wanted = result.named_in(path, suffix, Wanted(output.table))
             if not is_stdout(path):
-                result.write(Path(path), suffix, table)
+                result.write(Path(path), suffix, wanted)
             elif result.needs_a_folder(suffix):
                 raise FileNotWritten(f"-o {path}: it has other files next to it; name a file")
             else:
-                _write_stdout(result.encode(suffix, table), formats[suffix].binary)
+                _write_stdout(result.encode(suffix, wanted), formats[suffix].binary)
         except OnnxperfError as error:
             complain(error)
             written = False

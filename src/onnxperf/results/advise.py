@@ -11,7 +11,7 @@ from onnxperf.render.advice.chart import advice_plot
 from onnxperf.render.advice.page import ShownHazard, advice_page
 from onnxperf.render.kit.page import Page
 from onnxperf.render.web.sections.advise import advise_sections
-from onnxperf.results.base import Result, frame_of
+from onnxperf.results.old_base import OldResult, frame_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -20,7 +20,7 @@ _TRIED_COLUMNS = tuple(name for name in Tried.__struct_fields__ if name != "tria
 _HAZARD_COLUMNS = ("kind", "title", "goal", "share", "outcome", "trial", "speedup", "evidence", "remedy")
 
 
-class AdviseResult(Result[Advice]):
+class AdviseResult(OldResult[Advice]):
     """What `onnxperf.advise` returns; true when something helps."""
 
     tables = {

@@ -1,27 +1,30 @@
-"""What every result has in common: its record, tables, charts, files and how it shows itself."""
+"""What every result has in common: its record, and from it a page, tables, charts and files."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
+from onnxperf.analyze.answers.limits import limits_of
 from onnxperf.analyze.judges.outcome import answers_of, status_of, topic_of
 from onnxperf.errors import BadOption
 from onnxperf.records.runs import RunStatus
+from onnxperf.render.charts.base import Chart, Width
 from onnxperf.render.kit.documents import to_json
 from onnxperf.render.kit.files import suffix_of, write
+from onnxperf.render.kit.frames import frame_of
 from onnxperf.render.kit.html import page_html
 from onnxperf.render.kit.markdown import page_markdown
 from onnxperf.render.kit.page import Page
-from onnxperf.render.web.base import Section, Story
-from onnxperf.results.formats import FORMATS, Format
+from onnxperf.render.kit.table import Table
+from onnxperf.render.web.story import Story, story_of
+from onnxperf.results.formats import COMMON, Format, Wanted
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -31,20 +34,33 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Struct)
 
 
-class Result(ABC, Generic[R]):
+class Show(NamedTuple, Generic[R]):
+    """How a kind of record is shown and written, in one place; each function takes the record."""
+
+    record: type[R]
+    kind: str
+    """The word for such runs in the store: the command."""
+    page: Callable[[R], Page]
+    """All that is shown, as tagged parts."""
+    tables: Mapping[str, Callable[[R], Table[Any]]] = {}
+    """By name; the first is the one of `to_df` and of files that hold one table."""
+    charts: Mapping[str, Callable[[R], Sequence[Chart]]] = {}
+    """By name; the first is `plot` and what .png and .svg hold. Several charts are panels of one picture."""
+    own: Mapping[str, Format] = {}
+    """Kinds of files besides the common ones, or other meanings of their suffixes."""
+
+    def formats(self) -> dict[str, Format]:
+        """The suffixes of files that `save` writes, and what each file holds."""
+        has = {"table": bool(self.tables), "chart": bool(self.charts)}
+        common = {suffix: each for suffix, each in COMMON.items() if has.get(each.of, True)}
+        return {**common, **self.own}
+
+
+class Result(Generic[R]):
     """What a public function returns: a view on its record that makes tables, charts and files."""
 
-    tables: ClassVar[Mapping[str, Callable[[Any], DataFrame]]] = {}
-    """DataFrames by name; the first is the one of `to_df` and of files that hold one table."""
-    charts: ClassVar[Mapping[str, Callable[..., Any]]] = {}
-    """Functions of the record and of axes to draw on, by name; the first is `plot`."""
-    sections: ClassVar[Sequence[Callable[[Any], Sequence[Section]]]] = ()
-    """Functions that tell a part of the story of the record, in their order, on an HTML page."""
-    own_formats: ClassVar[Mapping[str, Format]] = {}
-    """Kinds of files beyond the common ones, or other meanings of their suffixes."""
-
-    kind: ClassVar[str] = ""
-    """The word for such runs in the store; the name of the module unless given."""
+    show: ClassVar[Show[Any]]
+    """How its record is shown; a record without a class of its own is found by its type."""
 
     def __init__(self, record: R) -> None:
         self.record = record
@@ -55,18 +71,29 @@ class Result(ABC, Generic[R]):
         self.unwritten = ""
         """A file that was requested and could not be written; a note says why."""
 
-    def __init_subclass__(cls) -> None:
-        """Name the kind of a class after its module."""
-        cls.kind = cls.__dict__.get("kind") or cls.__module__.rpartition(".")[2]
+    @property
+    def shown(self) -> Show[R]:
+        """How its record is shown and written."""
+        return shows()[type(self.record)]
 
-    @abstractmethod
+    @property
+    def kind(self) -> str:
+        """The word for such runs in the store."""
+        return self.shown.kind
+
     def page(self) -> Page:
-        """What the command line, a notebook and Markdown show."""
+        """All that is shown: the console, Markdown, notebooks and HTML pages choose from its parts."""
+        return self.shown.page(self.record)
 
     @property
     def answer(self) -> str:
         """The result in plain sentences, one per case."""
         return "\n".join(answers_of(self.record))
+
+    @property
+    def topic(self) -> str:
+        """What it is about, for the title of a page."""
+        return topic_of(self.record)
 
     @property
     def status(self) -> RunStatus:
@@ -88,30 +115,55 @@ class Result(ABC, Generic[R]):
         """Whether it has the decision and the files that were requested."""
         return True
 
+    # ---------------------------------------------------------------- tables
+
     def to_df(self) -> DataFrame:
         """The first of the tables."""
         return self.table()
 
     def table_names(self) -> list[str]:
         """The tables that this result has."""
-        return list(self.tables)
+        return list(self.shown.tables)
 
     def table(self, name: str | None = None) -> DataFrame:
         """One of the tables by its name, or the first."""
-        name = next(iter(self.tables), "") if name is None else name
-        if name not in self.tables:
-            raise BadOption.unknown("table", name, self.tables, option="table")
-        return self.tables[name](self)
+        return frame_of(self.columns(name))
 
-    def sheet(self, name: str | None = None) -> DataFrame:
-        """A table as files hold it: with a last row of totals, where its rows add up to something."""
-        return self.table(name)
+    def columns(self, name: str | None = None) -> Table[Any]:
+        """The same as rows and columns, which files are made from."""
+        name = next(iter(self.table_names()), "") if name is None else name
+        if name not in self.shown.tables:
+            raise BadOption.unknown("table", name, self.shown.tables, option="table")
+        return self.shown.tables[name](self.record)
 
-    def plot(self, ax: Any = None) -> Any:
-        """The first of the charts; returns matplotlib's axes."""
-        if not self.charts:
-            raise BadOption(f"a {type(self).__name__} has no chart")
-        return next(iter(self.charts.values()))(self.record, ax)
+    # ---------------------------------------------------------------- charts
+
+    def charts(self, name: str | None = None) -> Sequence[Chart]:
+        """The panels of one of the charts by its name, or of the first that has something to draw."""
+        if name is not None and name not in self.shown.charts:
+            raise BadOption.unknown("chart", name, self.shown.charts, option="chart")
+        if name is not None:
+            return self.shown.charts[name](self.record)
+        every = (make(self.record) for make in self.shown.charts.values())
+        return next((found for found in every if found), ())
+
+    def plot(self, ax: Any = None, chart: str | None = None, width: Width = "page") -> Any:
+        """Draw a chart, the first unless another is named, on axes of yours or on a new figure; returns the axes."""
+        if not self.shown.charts:
+            raise BadOption(f"a result of {self.kind} has no chart")
+        return self.drawn(self.charts(chart), ax, width)
+
+    def drawn(self, panels: Sequence[Chart], ax: Any = None, width: Width = "page") -> Any:
+        """These charts on axes of yours or on a new figure, with the answer as its title; returns the axes."""
+        from onnxperf.render.paint.figure import draw_on, figure_of  # matplotlib takes its time to load
+
+        return (
+            draw_on(ax, panels, self.topic)
+            if ax is not None
+            else figure_of(panels, self.answer, self.topic, width).axes[0]
+        )
+
+    # ---------------------------------------------------------------- files
 
     def to_json(self) -> str:
         """The whole record."""
@@ -121,18 +173,9 @@ class Result(ABC, Generic[R]):
         """The page with its tables, answer and notes."""
         return page_markdown(self.page())
 
-    def story_sections(self) -> list[Section]:
-        """What an HTML page shows above the page of the command line."""
-        return [section for tell in self.sections for section in tell(self.record)]
-
     def story(self) -> Story:
         """The result as an HTML page tells it."""
-        from onnxperf.analyze.answers.limits import limits_of
-        from onnxperf.render.web.story import Claim, story_of
-
-        answers, limits = self.answer.splitlines(), limits_of(self.record)
-        claim = Claim(self.kind, topic_of(self.record), answers, limits, self.interrupted)
-        return story_of(self.record, claim, self.story_sections(), self.page())
+        return story_of(self.record, self.kind, self.topic, limits_of(self.record), self.page())
 
     def to_html(self) -> str:
         """A page that is one file: the answer, charts, tables, conditions; it needs no network."""
@@ -146,38 +189,47 @@ class Result(ABC, Generic[R]):
 
         return Report([self])
 
-    @classmethod
-    def formats(cls) -> dict[str, Format]:
+    def formats(self) -> dict[str, Format]:
         """The suffixes of files that `save` writes, and what each file holds."""
-        has = {"table": bool(cls.tables), "chart": bool(cls.charts)}
-        common = {suffix: each for suffix, each in FORMATS.items() if has.get(each.of, True)}
-        return {**common, **cls.own_formats}
+        return self.shown.formats()
 
-    def encode(self, suffix: str, table: str | None = None) -> bytes:
-        """What a file of this kind holds; `table` chooses one where there are several."""
-        return self.formats()[suffix].make(self, table)
+    def encode(self, suffix: str, wanted: Wanted = Wanted()) -> bytes:  # noqa: B008
+        """What a file of this kind holds."""
+        return self.formats()[suffix].make(self, wanted)
 
-    def save(self, path: str | Path, table: str | None = None) -> None:
-        """Write a file in the format of its extension; `table`, or a name such as all.flat.csv, chooses the table."""
+    def save(
+        self, path: str | Path, table: str | None = None, *, chart: str | None = None, width: Width = "page"
+    ) -> None:
+        """Write a file in the format of its extension.
+
+        `table` and `chart` choose one of several, as a name such as all.blocks.csv or all.nodes.png does; `width` is
+        that of a picture: a column or a page of a paper.
+        """
         suffix = suffix_of(path, self.formats())
-        self.write(Path(path), suffix, table or self.table_in(path, suffix))
+        self.write(Path(path), suffix, self.named_in(path, suffix, Wanted(table, chart, width)))
 
-    def write(self, path: Path, suffix: str, table: str | None) -> None:
+    def write(self, path: Path, suffix: str, wanted: Wanted) -> None:
         """Write one file; a result whose file may need others next to it writes these, too."""
-        write(path, self.encode(suffix, table))
+        write(path, self.encode(suffix, wanted))
 
     def needs_a_folder(self, _suffix: str) -> bool:
         """Whether such a file has others next to it, and cannot go to standard output."""
         return False
 
-    @classmethod
-    def table_in(cls, path: str | Path, suffix: str) -> str | None:
-        """The table that the name of a file chooses, as all.flat.csv does: page and tables come from one run then."""
-        name = Path(path).name[: -len(suffix)].rpartition(".")[2]
-        return name if name in cls.tables and name != Path(path).name[: -len(suffix)] else None
+    def named_in(self, path: str | Path, suffix: str, wanted: Wanted) -> Wanted:
+        """The table or chart that the name of a file chooses, as all.blocks.csv does."""
+        stem, dot, name = Path(path).name[: -len(suffix)].rpartition(".")
+        if not dot or not stem:
+            return wanted
+        return wanted._replace(
+            table=name if name in self.shown.tables else wanted.table,
+            chart=name if name in self.shown.charts else wanted.chart,
+        )
+
+    # ---------------------------------------------------------------- in Python
 
     def __repr__(self) -> str:
-        """The page as the command line prints it, without colours."""
+        """The page as the command line prints it, without colors."""
         from onnxperf.render.kit.console import page_text  # rich takes its time to load
 
         return page_text(self.page())
@@ -186,42 +238,24 @@ class Result(ABC, Generic[R]):
         return page_html(self.page())
 
 
-def with_total(frame: DataFrame, total: Mapping[str, object]) -> DataFrame:
-    """The table with one more row: what it has in these columns, and nothing in the others."""
-    from pandas import DataFrame, concat
-
-    last = DataFrame([[total.get(name) for name in frame.columns]], columns=frame.columns, dtype="object")
-    kinds = {name: kind for name, kind in frame.dtypes.items() if last[name].notna().all()}
-    return concat([frame, last.astype(kinds)], ignore_index=True)
-
-
-def frame_of(rows: Iterable[Sequence[object]], columns: Sequence[str]) -> DataFrame:
-    """Rows of values as a table."""
-    from pandas import DataFrame  # takes its time to load
-
-    return DataFrame(list(rows), columns=list(columns))
-
-
-def struct_frame(rows: Sequence[Struct], kind: type[Struct]) -> DataFrame:
-    """One row per record and one column per field; sizes in bytes stay whole numbers where some are missing."""
-    fields = kind.__struct_fields__
-    frame = frame_of([[getattr(row, field) for field in fields] for row in rows], fields)
-    return frame.astype({name: "Int64" for name in fields if name.endswith("_bytes")})
+@cache
+def shows() -> dict[type[Struct], Show[Any]]:
+    """How each kind of record is shown: a new one is found because it is in this package."""
+    found = (each for module in _modules() for each in vars(module).values() if isinstance(each, Show))
+    return {each.record: each for each in found}
 
 
 @cache
 def result_classes() -> dict[type[Struct], type[Result[Any]]]:
-    """The class of result for every class of record: a new one is found because it is in this package."""
+    """The class of result for every kind of record: its own where it has methods of its own."""
+    found = [each for module in _modules() for each in vars(module).values() if isinstance(each, type)]
+    own = {each.show.record: each for each in found if issubclass(each, Result) and hasattr(each, "show")}
+    from onnxperf.results.old_base import old_classes
+
+    return {**old_classes(), **{record: own.get(record, Result) for record in shows()}}
+
+
+def _modules() -> list[Any]:
     package = importlib.import_module("onnxperf.results")
-    modules = [
-        importlib.import_module(f"{package.__name__}.{each.name}") for each in pkgutil.iter_modules(package.__path__)
-    ]
-    found = [each for module in modules for each in vars(module).values() if isinstance(each, type)]
-    results = [each for each in found if issubclass(each, Result) and each is not Result]
-    return {_record_class(each): each for each in results}
-
-
-def _record_class(kind: type) -> type[Struct]:
-    bases = getattr(kind, "__orig_bases__", ())
-    found = (argument for base in bases for argument in get_args(base) if isinstance(argument, type))
-    return next(found)
+    names = [each.name for each in pkgutil.iter_modules(package.__path__)]
+    return [importlib.import_module(f"{package.__name__}.{name}") for name in names]

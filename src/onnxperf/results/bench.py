@@ -43,12 +43,12 @@ from onnxperf.render.race.nodes import nodes_at_work, nodes_compared
 from onnxperf.render.race.page import bench_page
 from onnxperf.render.race.pytest_benchmark import SUFFIX, pytest_benchmark_json
 from onnxperf.render.race.sweep_chart import crossover_plot, sweep_plot
-from onnxperf.render.web.base import Section, Story
+from onnxperf.render.web.old_base import Section, Story
 from onnxperf.render.web.sections.nodes import nodes_section
 from onnxperf.render.web.sections.race import race_sections
 from onnxperf.render.web.sections.sweep import sweep_sections
-from onnxperf.results.base import Result, frame_of
-from onnxperf.results.formats import Format
+from onnxperf.results.old_base import OldResult, frame_of
+from onnxperf.results.old_formats import Format
 from onnxperf.results.sweep_flat import flat_frame
 from onnxperf.wording.names import dims_text, name_of, storable
 
@@ -70,7 +70,7 @@ def _chart(record: Bench, ax: Axes | None = None) -> Axes:
     return bench_plot(record.cases[0], ax) if len(record.cases) == 1 else sweep_plot(panels_of(record), ax)
 
 
-class BenchResult(Result[Bench]):
+class BenchResult(OldResult[Bench]):
     """What `onnxperf.bench` and `onnxperf.sweep` return; `record` holds everything, down to the raw blocks."""
 
     tables = {

@@ -8,7 +8,7 @@ from onnxperf.records.bisect import BisectCandidate, Bisection, OperatorChange
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.bisect import bisect_page
 from onnxperf.render.web.sections.bisect import bisect_sections
-from onnxperf.results.base import Result, frame_of, struct_frame
+from onnxperf.results.old_base import OldResult, frame_of, struct_frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -29,7 +29,7 @@ _STEP_COLUMNS = (
 )
 
 
-class BisectResult(Result[Bisection]):
+class BisectResult(OldResult[Bisection]):
     """What `onnxperf.bisect` returns; true when a cause was found."""
 
     tables = {

@@ -12,14 +12,14 @@ from onnxperf.records.check import Check, Difference
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.check import check_page
 from onnxperf.render.web.sections.check import check_sections
-from onnxperf.results.base import Result, struct_frame
-from onnxperf.results.formats import Format
+from onnxperf.results.old_base import OldResult, struct_frame
+from onnxperf.results.old_formats import Format
 
 NodeArrays = Mapping[str, Any]
 """Inputs of a node, and its outputs on both sides."""
 
 
-class CheckResult(Result[Check]):
+class CheckResult(OldResult[Check]):
     """What `onnxperf.check` returns; true when both sides agree."""
 
     tables = {"outputs": lambda self: struct_frame(self.record.outputs, Difference)}

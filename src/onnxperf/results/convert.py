@@ -16,17 +16,17 @@ from onnxperf.render.kit.files import check_folder, suffix_of
 from onnxperf.render.kit.model_files import write_model
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.convert import conversion_page
-from onnxperf.render.web.base import Section
+from onnxperf.render.web.old_base import Section
 from onnxperf.render.web.sections.check import difference_parts
-from onnxperf.results.base import Result, frame_of
-from onnxperf.results.formats import Format
+from onnxperf.results.old_base import OldResult, frame_of
+from onnxperf.results.old_formats import Format
 
 if TYPE_CHECKING:
     from onnx import ModelProto
     from pandas import DataFrame
 
 
-class ConvertResult(Result[Conversion]):
+class ConvertResult(OldResult[Conversion]):
     """What `onnxperf.convert` returns; true when the model agrees with its source, or was not checked."""
 
     tables = {"outputs": lambda self: _outputs(self.record)}

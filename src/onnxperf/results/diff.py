@@ -11,21 +11,21 @@ from onnxperf.analyze.trace.diff_sums import by_call, by_row, row_changed_most
 from onnxperf.errors import BadOption
 from onnxperf.records.diff import Diff
 from onnxperf.render.graph.png import graph_png, require_resvg
-from onnxperf.render.kit.chart import MAX_BARS
+from onnxperf.render.kit.old_chart import MAX_BARS
 from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.diff import MIN_SHARE, diff_page
 from onnxperf.render.profile.diff_chart import diff_plot, operators_plot
-from onnxperf.render.web.base import Section, Story, without_tables
+from onnxperf.render.web.old_base import Section, Story, without_tables
 from onnxperf.render.web.sections.diff import diff_sections
-from onnxperf.results.base import Result, frame_of, with_total
-from onnxperf.results.formats import Format
+from onnxperf.results.old_base import OldResult, frame_of, with_total
+from onnxperf.results.old_formats import Format
 from onnxperf.results.profile import ProfileResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-    from onnxperf.render.kit.chart import AxesArray
+    from onnxperf.render.kit.old_chart import AxesArray
 
 _SIDES = {"=": "both", "-": "before", "+": "after"}
 """What the sign of a row means. Files have the word: a spreadsheet takes a sign for the start of a formula."""
@@ -67,7 +67,7 @@ _COLUMNS = (
 """Of `merged`, which has them without rows, too."""
 
 
-class DiffResult(Result[Diff]):
+class DiffResult(OldResult[Diff]):
     """What `onnxperf.diff` returns; `before` and `after` are the profiles of its sides."""
 
     tables = {

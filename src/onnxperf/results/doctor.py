@@ -6,10 +6,10 @@ from onnxperf.records.doctor import MachineReport
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.doctor import doctor_page, report_facts
 from onnxperf.render.web.sections.doctor import doctor_sections
-from onnxperf.results.base import Result, frame_of
+from onnxperf.results.old_base import OldResult, frame_of
 
 
-class DoctorResult(Result[MachineReport]):
+class DoctorResult(OldResult[MachineReport]):
     """What `onnxperf.doctor` returns: facts, the noise of this machine, and what that means in a sentence."""
 
     tables = {"facts": lambda self: frame_of(report_facts(self.record), ["fact", "value"])}

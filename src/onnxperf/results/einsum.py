@@ -12,8 +12,8 @@ from onnxperf.render.kit.page import Page
 from onnxperf.render.race.einsum import limit_ratio, plan_page
 from onnxperf.render.race.einsum_chart import orders_plot, race_plot
 from onnxperf.render.web.sections.einsum import einsum_sections
-from onnxperf.results.base import Result, frame_of
-from onnxperf.results.formats import Format
+from onnxperf.results.old_base import OldResult, frame_of
+from onnxperf.results.old_formats import Format
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-class EinsumResult(Result[EinsumPlan]):
+class EinsumResult(OldResult[EinsumPlan]):
     """What `onnxperf.optimize_einsum` returns: the graph that was chosen, and the race that decided."""
 
     tables = {"orders": lambda self: self.timings, "race": lambda self: _race(self.record)}

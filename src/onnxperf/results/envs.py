@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from onnxperf.records.envs import Environment, Environments
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.envs import environments_page
-from onnxperf.results.base import Result, struct_frame
+from onnxperf.results.old_base import OldResult, struct_frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-class EnvsResult(Result[Environments]):
+class EnvsResult(OldResult[Environments]):
     """What `onnxperf.envs` returns: environments with their packages, sorted by name."""
 
     tables = {"environments": lambda self: _environments(self.record)}

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
-from onnxperf.render.kit import chart, frames
+from onnxperf.render.charts.base import Width
+from onnxperf.render.kit import frames, workbook
+
+
+class Wanted(NamedTuple):
+    """What a file is to hold, if there are several tables or charts."""
+
+    table: str | None = None
+    chart: str | None = None
+    width: Width = "page"
 
 
 class Format(NamedTuple):
@@ -13,8 +22,8 @@ class Format(NamedTuple):
 
     holds: str
     """What a file of this kind holds, for the documentation."""
-    make: Callable[[Any, str | None], bytes]
-    """Its bytes, from a result and the name of the table that was chosen."""
+    make: Callable[[Any, Wanted], bytes]
+    """Its bytes, from a result and what was chosen."""
     of: Literal["record", "page", "table", "chart", "own"] = "own"
     """What a result needs to have for it."""
     requires: Callable[[], object] | None = None
@@ -23,32 +32,46 @@ class Format(NamedTuple):
     """Whether it is no text, and not for a terminal."""
 
 
-def _markdown(result: Any, table: str | None) -> bytes:
-    return result.to_markdown().encode() if table is None else frames.markdown_bytes(result.sheet(table))
+def _sheet(result: Any, wanted: Wanted) -> Any:
+    return frames.frame_of(result.columns(wanted.table), with_footers=True)
 
 
-FORMATS: dict[str, Format] = {
+def _markdown(result: Any, wanted: Wanted) -> bytes:
+    return result.to_markdown().encode() if wanted.table is None else frames.markdown_bytes(_sheet(result, wanted))
+
+
+def _workbook(result: Any, _wanted: Wanted) -> bytes:
+    return workbook.workbook_bytes(
+        result.story().summary, {name: result.columns(name) for name in result.table_names()}
+    )
+
+
+def _picture(form: Literal["png", "svg"]) -> Callable[[Any, Wanted], bytes]:
+    def make(result: Any, wanted: Wanted) -> bytes:
+        from onnxperf.render.paint.figure import figure_bytes, figure_of  # matplotlib takes its time to load
+
+        panels = result.charts(wanted.chart)
+        return figure_bytes(figure_of(panels, result.answer, result.topic, wanted.width), form)
+
+    return make
+
+
+COMMON: dict[str, Format] = {
     ".json": Format("the whole record", lambda result, _: result.to_json().encode(), "record"),
     ".md": Format("the page, or the table that is chosen", _markdown, "page"),
-    ".html": Format(
-        "the whole story as a page with charts, for a browser", lambda result, _: result.to_html().encode(), "page"
-    ),
-    ".csv": Format("a table", lambda result, table: frames.csv_bytes(result.sheet(table)), "table"),
+    ".html": Format("the report with charts, for a browser", lambda result, _: result.to_html().encode(), "page"),
+    ".csv": Format("a table", lambda result, wanted: frames.csv_bytes(_sheet(result, wanted)), "table"),
     ".parquet": Format(
         "a table",
-        lambda result, table: frames.parquet_bytes(result.sheet(table)),
+        lambda result, wanted: frames.parquet_bytes(_sheet(result, wanted)),
         "table",
         frames.require_pyarrow,
         True,
     ),
     ".xlsx": Format(
-        "all tables",
-        lambda result, _: frames.workbook_bytes({name: result.sheet(name) for name in result.table_names()}),
-        "table",
-        frames.require_xlsxwriter,
-        True,
+        "a summary and all tables, with units and filters", _workbook, "table", workbook.require_xlsxwriter, True
     ),
-    ".png": Format("the chart", lambda result, _: chart.figure_bytes(result.plot(), "png"), "chart", None, True),
-    ".svg": Format("the chart", lambda result, _: chart.figure_bytes(result.plot(), "svg"), "chart"),
+    ".png": Format("a chart, 300 dots per inch", _picture("png"), "chart", None, True),
+    ".svg": Format("a chart", _picture("svg"), "chart"),
 }
-"""What a suffix means for every result; `Result.own_formats` adds to it."""
+"""What a suffix means for every result; `Show.own` adds to it."""

@@ -8,9 +8,9 @@ from onnxperf.records.history import History, HistoryGroup
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.history import history_page
 from onnxperf.render.race.history_chart import history_plot
-from onnxperf.render.web.base import Story
+from onnxperf.render.web.old_base import Story
 from onnxperf.render.web.sections.history import history_sections
-from onnxperf.results.base import Result, frame_of
+from onnxperf.results.old_base import OldResult, frame_of
 from onnxperf.wording.names import dims_text
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _PLACE = ("run", "started", "commit", "version", "last_run_before")
 _CHANGE = ("before_ns", "after_ns", "ratio", "ratio_low", "ratio_high", "p_value")
 
 
-class HistoryResult(Result[History]):
+class HistoryResult(OldResult[History]):
     """What `onnxperf.history` returns: series of runs, and where their times change."""
 
     tables = {

@@ -7,10 +7,10 @@ from onnxperf.render.kit.page import Page
 from onnxperf.render.memory.lines import lines_page
 from onnxperf.render.memory.lines_chart import lines_plot
 from onnxperf.render.web.sections.lines import lines_sections
-from onnxperf.results.base import Result, struct_frame
+from onnxperf.results.old_base import OldResult, struct_frame
 
 
-class LinesResult(Result[MemoryLines]):
+class LinesResult(OldResult[MemoryLines]):
     """What `onnxperf.memory_lines` returns; `record` holds everything."""
 
     kind = "memory"

@@ -11,7 +11,7 @@ from onnxperf.render.kit.page import Page
 from onnxperf.render.memory.chart import memory_plot
 from onnxperf.render.memory.page import memory_page
 from onnxperf.render.web.sections.memory import memory_sections
-from onnxperf.results.base import Result, frame_of
+from onnxperf.results.old_base import OldResult, frame_of
 from onnxperf.wording.names import sizes_text
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _STEPS: dict[str, StepName] = {"load": "load", "first": "first call", "steady": 
 _SIZES = tuple(name for name in Breakdown.__struct_fields__ if name.endswith("_bytes"))
 
 
-class MemoryResult(Result[Memory]):
+class MemoryResult(OldResult[Memory]):
     """What `onnxperf.memory` returns; `record` holds everything, down to the samples."""
 
     tables = {

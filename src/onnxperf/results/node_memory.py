@@ -9,13 +9,13 @@ from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.node_memory import node_memory_page
 from onnxperf.render.profile.node_memory_chart import node_memory_plot
 from onnxperf.render.web.sections.arena import arena_sections
-from onnxperf.results.base import Result, struct_frame
+from onnxperf.results.old_base import OldResult, struct_frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-class NodeMemoryResult(Result[NodeMemories]):
+class NodeMemoryResult(OldResult[NodeMemories]):
     """What `p.memory()` returns; `record` holds everything."""
 
     tables = {"nodes": lambda self: _nodes(self.record)}

@@ -10,14 +10,14 @@ from onnxperf.records.profile import Optimization, SourceGroup
 from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.optimization import optimization_page
 from onnxperf.render.web.sections.optimize import optimize_sections
-from onnxperf.results.base import Result, frame_of, struct_frame
-from onnxperf.results.formats import Format
+from onnxperf.results.old_base import OldResult, frame_of, struct_frame
+from onnxperf.results.old_formats import Format
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-class OptimizeResult(Result[Optimization]):
+class OptimizeResult(OldResult[Optimization]):
     """What `onnxperf.optimize` returns; the optimized model is in the file `path`."""
 
     tables = {

@@ -29,12 +29,12 @@ from onnxperf.render.profile.page import TOP, profile_page
 from onnxperf.render.profile.perfetto import perfetto_json
 from onnxperf.render.profile.profile_chart import Span, nodes_plot, profile_plot, sources_plot, timeline_plot
 from onnxperf.render.profile.roofline_chart import roofline_plot
-from onnxperf.render.web.base import Section, Story, without_tables
+from onnxperf.render.web.old_base import Section, Story, without_tables
 from onnxperf.render.web.sections.graph import DrawnGraph
 from onnxperf.render.web.sections.profile import profile_sections
-from onnxperf.results.base import Result, frame_of, with_total
-from onnxperf.results.formats import Format
 from onnxperf.results.node_memory import NodeMemoryResult
+from onnxperf.results.old_base import OldResult, frame_of, with_total
+from onnxperf.results.old_formats import Format
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +49,7 @@ T = TypeVar("T", bound=Timed)
 TRACE = ".trace.json"
 
 
-class ProfileResult(Result[Profile]):
+class ProfileResult(OldResult[Profile]):
     """What `onnxperf.profile` returns; `record` holds the sums, `events` every event."""
 
     tables = {

@@ -8,14 +8,14 @@ from onnxperf.records.profiles import Profiles
 from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.profiles import profiles_page, profiles_plot
 from onnxperf.render.web.sections.profiles import profiles_sections
-from onnxperf.results.base import Result, frame_of, with_total
+from onnxperf.results.old_base import OldResult, frame_of, with_total
 from onnxperf.results.profile import ProfileResult
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-class ProfilesResult(Result[Profiles]):
+class ProfilesResult(OldResult[Profiles]):
     """What `onnxperf.profile` returns where a setting has several values; `[name]` is the profile of a variant."""
 
     tables = {

@@ -9,7 +9,7 @@ from onnxperf.records.quantize import INT8, LayerChange, OutputError, Quantizati
 from onnxperf.render.advice.quantize import layers_plot, quantize_page
 from onnxperf.render.kit.page import Page
 from onnxperf.render.web.sections.quantize import quantize_sections
-from onnxperf.results.base import Result, frame_of, struct_frame
+from onnxperf.results.old_base import OldResult, frame_of, struct_frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _WAY_COLUMNS = tuple(name for name in TriedWay.__struct_fields__ if name != "way")
 
 
-class QuantizeResult(Result[Quantization]):
+class QuantizeResult(OldResult[Quantization]):
     """What `onnxperf.quantize` returns; true when int8 is faster than float32."""
 
     tables = {

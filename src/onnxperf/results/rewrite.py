@@ -13,14 +13,14 @@ from onnxperf.render.kit.model_files import write_model
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.rewrite import rewrite_page
 from onnxperf.render.web.sections.einsum import rewrite_sections
-from onnxperf.results.base import Result, struct_frame
-from onnxperf.results.formats import Format
+from onnxperf.results.old_base import OldResult, struct_frame
+from onnxperf.results.old_formats import Format
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
 
-class RewriteResult(Result[Rewrite]):
+class RewriteResult(OldResult[Rewrite]):
     """What `onnxperf.rewrite_einsum` returns; the rewritten model is in the file `path`."""
 
     kind = "einsum"

@@ -10,16 +10,16 @@ from msgspec.structs import replace
 from onnxperf.records.runs import ComparedSubject, KeptRun, KeptRuns, RunComparison
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.runs import comparison_page, runs_page
-from onnxperf.render.web.base import Story
+from onnxperf.render.web.old_base import Story
 from onnxperf.render.web.sections.compare import compare_sections
-from onnxperf.results.base import Result, struct_frame
+from onnxperf.results.old_base import OldResult, struct_frame
 from onnxperf.wording.names import dims_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-class RunsResult(Result[KeptRuns], Sequence[KeptRun]):
+class RunsResult(OldResult[KeptRuns], Sequence[KeptRun]):
     """What `onnxperf.runs` returns: the runs, the newest first."""
 
     tables = {"runs": lambda self: _runs(self.record)}
@@ -47,7 +47,7 @@ class RunsResult(Result[KeptRuns], Sequence[KeptRun]):
         return RunsResult(replace(self.record, runs=chosen)) if isinstance(chosen, tuple) else chosen
 
 
-class ComparisonResult(Result[RunComparison]):
+class ComparisonResult(OldResult[RunComparison]):
     """What `onnxperf runs compare` found; `record` holds everything."""
 
     tables = {"subjects": lambda self: _compared(self.record)}

@@ -16,10 +16,10 @@ from onnxperf.render.stack import flame
 from onnxperf.render.stack.chart import stack_plot
 from onnxperf.render.stack.page import stack_page
 from onnxperf.render.stack.tree import session_html, session_of, session_speedscope, tree_part, tree_text
-from onnxperf.render.web.base import Section
+from onnxperf.render.web.old_base import Section
 from onnxperf.render.web.sections.stack import stack_sections
-from onnxperf.results.base import Result, frame_of, struct_frame
-from onnxperf.results.formats import Format
+from onnxperf.results.old_base import OldResult, frame_of, struct_frame
+from onnxperf.results.old_formats import Format
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -30,7 +30,7 @@ NEEDED = {_FLAME: "native", _MEMRAY: "allocations"}
 """Options without which there is nothing to write into such files."""
 
 
-class StackResult(Result[Stack]):
+class StackResult(OldResult[Stack]):
     """What `onnxperf.stack` returns; `record` holds the frames and their times, and all else is not kept in a store."""
 
     tables = {

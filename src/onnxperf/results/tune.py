@@ -15,8 +15,8 @@ from onnxperf.render.kit.page import Page
 from onnxperf.render.race.tune import tune_page
 from onnxperf.render.race.tune_chart import tune_plot
 from onnxperf.render.web.sections.tune import tune_sections
-from onnxperf.results.base import Result, frame_of
-from onnxperf.results.formats import Format
+from onnxperf.results.old_base import OldResult, frame_of
+from onnxperf.results.old_formats import Format
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -38,7 +38,7 @@ _ROW_COLUMNS = (
 )
 
 
-class TuneResult(Result[Tuning]):
+class TuneResult(OldResult[Tuning]):
     """What `onnxperf.tune` returns; true when settings are proven better than the defaults."""
 
     tables = {

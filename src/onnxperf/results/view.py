@@ -17,9 +17,9 @@ from onnxperf.render.graph.script import NOTEBOOK_HEIGHT
 from onnxperf.render.graph.text import Listing, graph_listing, graph_text
 from onnxperf.render.kit.documents import to_json
 from onnxperf.render.kit.page import Line, Page
-from onnxperf.render.web.base import Section
-from onnxperf.results.base import Result
-from onnxperf.results.formats import Format
+from onnxperf.render.web.old_base import Section
+from onnxperf.results.old_base import OldResult
+from onnxperf.results.old_formats import Format
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count
 
@@ -67,7 +67,7 @@ def _format(holds: str, form: Form, requires: Callable[[], object] | None = None
     return Format(holds, lambda view, _table: view.drawn(form), requires=requires, binary=form == "png")
 
 
-class ViewResult(Result[GraphView]):
+class ViewResult(OldResult[GraphView]):
     """What `onnxperf.view` returns: `str()` is the text, a notebook shows the picture, `save` writes any form."""
 
     own_formats = {

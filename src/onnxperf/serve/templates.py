@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from starlette.responses import HTMLResponse, Response
 
 from onnxperf.render.kit.documents import compact_json
-from onnxperf.render.web.document import asset, policy_of, templates
+from onnxperf.render.web.document import asset, policy_of, report_style, templates
 from onnxperf.wording.machines import cpu_name
 from onnxperf.wording.names import visible
 from onnxperf.wording.numbers import count, grouped
@@ -23,7 +23,7 @@ _API = "/api"
 
 def page_answer(template: str, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any) -> Response:
     """A page of ours."""
-    style = asset("report.css") + _own("serve.css")
+    style = report_style() + _own("serve.css")
     scripts = [asset("report.js"), _own("serve.js")]
     html = _templates().get_template(template).render(style=style, scripts=scripts, **values)
     return secured(html, policy_of([style], scripts, "'self'"), status, headers)

@@ -99,6 +99,11 @@ def plain(value: float) -> str:
     return f"{value:g}"
 
 
+def tick(value: float) -> str:
+    """A round number below an axis, such as `0.5` or `20,000`."""
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e12 else f"{value:g}"
+
+
 def per_second(rate: float | None) -> str:
     """How many things a second, such as `15.0` or `1,284`."""
     if not _known(rate):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from onnxperf.records.quantize import Quantization, QuantizationWay, TriedWay
-from onnxperf.render.kit.table import Table
+from onnxperf.render.kit.old_table import Table
 from onnxperf.results.quantize import QuantizeResult
 
 WAY = "static U8S8"

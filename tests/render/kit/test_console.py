@@ -12,8 +12,8 @@ from rich.console import Console
 
 from onnxperf.options.spelling import as_flags
 from onnxperf.render.kit.console import page_text, print_page
+from onnxperf.render.kit.old_table import Table
 from onnxperf.render.kit.page import GAP, Flow, Heading, Line, Page, Verbatim, closing
-from onnxperf.render.kit.table import Table
 from tests.render.kit import toys
 
 LONG = "a_very_long_name_of_a_subject_with_an_end_that_differs"

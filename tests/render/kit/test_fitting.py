@@ -8,8 +8,8 @@ import re
 import pytest
 from rich.console import Console
 
-from onnxperf.render.kit.console import drawn
-from onnxperf.render.kit.table import Column, Row, Stacking, Table
+from onnxperf.render.kit.old_console import drawn
+from onnxperf.render.kit.old_table import Column, Row, Stacking, Table
 
 
 def cells(line: str) -> list[str]:

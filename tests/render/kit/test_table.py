@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxperf.render.kit.table import Column, Row, Table, chosen, plain_table, without_empty
+from onnxperf.render.kit.old_table import Column, Row, Table, chosen, plain_table, without_empty
 from tests.render.kit import toys
 
 

@@ -6,8 +6,8 @@ from html.parser import HTMLParser
 
 from hypothesis import strategies as st
 
+from onnxperf.render.kit.old_table import Column, Row, Stacking, Table
 from onnxperf.render.kit.page import Flow, Heading, Line, Part, Verbatim
-from onnxperf.render.kit.table import Column, Row, Stacking, Table
 from tests.render import examples
 
 HOSTILE = st.one_of(

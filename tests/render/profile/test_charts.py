@@ -20,8 +20,8 @@ from onnxperf.records.options import SessionOptions
 from onnxperf.records.profile import Profile
 from onnxperf.records.race import Case
 from onnxperf.records.trace import TensorType
-from onnxperf.render.kit import chart as fg
-from onnxperf.render.kit.chart import figure_bytes, figure_of
+from onnxperf.render.kit import old_chart as fg
+from onnxperf.render.kit.old_chart import figure_bytes, figure_of
 from onnxperf.render.profile.diff_chart import operators_plot
 from onnxperf.render.profile.profile_chart import (
     MAX_LANES,

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from onnxperf.errors import BadInput, BadOption
 from onnxperf.records.race import Case
-from onnxperf.render.kit.chart import figure_of
+from onnxperf.render.kit.old_chart import figure_of
 from onnxperf.render.race.bench_chart import bench_plot
 from onnxperf.results.bench import BenchResult
 from onnxperf.wording.names import name_of

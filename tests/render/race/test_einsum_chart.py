@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from onnxperf.errors import BadOption
 from onnxperf.records.einsum import OrderTime
-from onnxperf.render.kit import chart as fg
+from onnxperf.render.kit import old_chart as fg
 from onnxperf.render.race.einsum_chart import MAX_ORDERS, orders_plot, race_plot
 from onnxperf.wording.names import name_of, shortened, visible
 from tests.render import einsum_examples as einsums

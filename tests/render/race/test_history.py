@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from onnxperf.records.history import By
 from onnxperf.render.race.history import MOST_ROWS, history_page
 from onnxperf.render.race.history_chart import history_plot, levels
-from onnxperf.render.web.base import Chart
+from onnxperf.render.web.old_base import Chart
 from onnxperf.render.web.sections.history import MOST_POINTS, history_sections
 from onnxperf.results.history import HistoryResult
 from onnxperf.wording.numbers import NOTHING

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from onnxperf.errors import BadOption
 from onnxperf.records.comparison import Verdict
 from onnxperf.records.race import Bench, Case, Subject
-from onnxperf.render.kit.chart import figure_of
+from onnxperf.render.kit.old_chart import figure_of
 from onnxperf.render.race.sweep_chart import MAX_PANELS, MAX_WRITTEN
 from onnxperf.results.bench import BenchResult
 from tests.render import examples, sweeps

@@ -61,8 +61,8 @@ def test_a_table_is_sorted_by_numbers_and_searched(browser: Any, page_of: Callab
 
 
 def test_long_tables_are_searched_as_a_whole_and_shown_in_steps(browser: Any, tmp_path: Path) -> None:
-    from onnxperf.render.web.base import Section, Story
     from onnxperf.render.web.document import report_html
+    from onnxperf.render.web.old_base import Section, Story
     from tests.render.web.test_document import table
 
     rows = [(f"node {number}", f"{number} ms") for number in range(1000)]

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onnxperf.render.kit.old_table import Column, Row, Table
 from onnxperf.render.kit.page import Flow, Heading, Line, Verbatim
-from onnxperf.render.kit.table import Column, Row, Table
-from onnxperf.render.web.base import Chart, Drawing, LinkedTable, Part, Section, Story
 from onnxperf.render.web.document import STATIC_ROWS, report_html
 from onnxperf.render.web.markdown import report_markdown
+from onnxperf.render.web.old_base import Chart, Drawing, LinkedTable, Part, Section, Story
 from tests.render.examples import NASTY_NAMES
 
 WEB = files("onnxperf.render.web")
@@ -146,7 +146,7 @@ def test_the_vendored_library_is_the_one_that_its_page_names() -> None:
 def test_scripts_make_no_markup_of_texts() -> None:
     for name in ("report", "tables", "charts", "drawing", "start"):
         assert not _FORBIDDEN.findall(WEB.joinpath(f"assets/{name}.js").read_text(encoding="utf-8"))
-    for script in WEB.joinpath("assets/charts").iterdir():
+    for script in WEB.joinpath("assets/old_charts").iterdir():
         assert not _FORBIDDEN.findall(script.read_text(encoding="utf-8")), script.name
 
 

@@ -16,7 +16,7 @@ from onnxperf.records.headroom import Bandwidth, Peaks
 from onnxperf.records.quantize import LayerChange, Quantization, QuantizationWay, TriedWay
 from onnxperf.records.runs import ComparedSubject, RunComparison
 from onnxperf.records.tune import Tuning
-from onnxperf.render.web.base import Chart
+from onnxperf.render.web.old_base import Chart
 from onnxperf.render.web.sections.advise import advise_sections
 from onnxperf.render.web.sections.bisect import bisect_sections
 from onnxperf.render.web.sections.check import check_sections

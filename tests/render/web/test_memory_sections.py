@@ -7,7 +7,7 @@ from typing import Any
 from onnxperf.analyze.trace.stack import functions
 from onnxperf.records.lines import LineMemory, MemoryLines
 from onnxperf.records.stack import StackFrame
-from onnxperf.render.web.base import Chart, LinkedTable, Section
+from onnxperf.render.web.old_base import Chart, LinkedTable, Section
 from onnxperf.render.web.sections.lines import lines_sections
 from onnxperf.render.web.sections.memory import memory_sections
 from onnxperf.render.web.sections.stack import stack_sections

@@ -13,8 +13,8 @@ from onnxperf.analyze.trace.diff_sums import by_row
 from onnxperf.records.profile import NodeTime, Profile, Timeline, link, module_link, operator_link
 from onnxperf.records.profiles import Profiles
 from onnxperf.records.view import ViewTotals
-from onnxperf.render.web.base import Chart, Drawing, LinkedTable, Part, Section
 from onnxperf.render.web.document import report_html
+from onnxperf.render.web.old_base import Chart, Drawing, LinkedTable, Part, Section
 from onnxperf.render.web.sections.diff import diff_sections
 from onnxperf.render.web.sections.graph import MOST_BOXES, DrawnGraph, graph_section, view_sections
 from onnxperf.render.web.sections.headroom import headroom_sections

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from onnxperf.records.race import Block, Case, Split, Subject
 from onnxperf.render.kit.documents import compact_json
-from onnxperf.render.web.base import Chart, Section
+from onnxperf.render.web.old_base import Chart, Section
 from onnxperf.render.web.sections.race import cases_sections, labels_of, race_sections
 from onnxperf.render.web.sections.samples import MOST_BLOCKS
 from onnxperf.wording.numbers import duration, ratio

@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from onnxperf.records.race import Bench
-from onnxperf.render.kit.table import Table
-from onnxperf.render.web.base import Chart
+from onnxperf.render.kit.old_table import Table
+from onnxperf.render.web.old_base import Chart
 from onnxperf.results.bench import BenchResult
 from tests.render import examples, gallery, sweeps
 from tests.render.web.test_race_sections import charts, column, data

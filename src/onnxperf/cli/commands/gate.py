@@ -33,13 +33,12 @@ def gate(model: str, /, *, typed: Typed) -> int:
         The new model: an ONNX file, or zoo:NAME.
     """
     import onnxperf
-    from onnxperf.results.gate import GateResult
 
     baseline = typed.own["baseline"]
     if baseline is None:
         raise BadOption("name what to compare with: an ONNX file, a .json record, or a run", option="baseline")
     return present(
-        GateResult,
+        SHOW,
         typed.output,
         lambda progress: onnxperf.gate(model, baseline, progress=progress, **typed.keywords),
     )

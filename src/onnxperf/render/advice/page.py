@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from onnxperf.records.advice import Advice, OperatorShare, TrialOutcome, Tried
 from onnxperf.render.kit.machine import cpu_text
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.profile.tables import share_heading
 from onnxperf.wording.names import capital, dims_text, listed, name_of
 from onnxperf.wording.numbers import count, factor, grouped, interval, microseconds, percent

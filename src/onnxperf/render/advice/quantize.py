@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from onnxperf.records.quantize import FLOAT32, LayerChange, Quantization, TriedWay, UnfusedPair
-from onnxperf.render.kit import chart as fg
+from onnxperf.render.kit import old_chart as fg
 from onnxperf.render.kit.machine import cpu_text
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.kit.page import Heading, Line, Part, closing
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.wording.names import dims_text, first_of, name_of, shortened_apart
 from onnxperf.wording.numbers import NOTHING, count, factor, interval, microseconds, percent, percent_at_most, size
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import io
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise, zip_longest
-from typing import Literal
+from typing import Any, Literal
 
 from rich.box import Box
 from rich.console import Console, Group, RenderableType
@@ -14,16 +13,19 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from onnxperf.render.kit.page import Flow, Heading, Line, Page, Part, Verbatim
-from onnxperf.render.kit.table import Column, Row, Stacking, Table, chosen, mapped
+from onnxperf.render.kit import old_table
+from onnxperf.render.kit.column import Column
+from onnxperf.render.kit.old_console import titled_old
+from onnxperf.render.kit.page import Answer, Flow, Heading, Line, Note, Page, Part, Verbatim, Warn, on_screen
+from onnxperf.render.kit.table import Grid, Table, grid_of
 from onnxperf.wording.names import cut, encodable, flowed, name_of, shortened_apart, text_width, visible
 
 _LINE_UNDER_HEAD = "    \n    \n {0}{0} \n    \n    \n    \n    \n    \n"
 _BOX, _ASCII_BOX = Box(_LINE_UNDER_HEAD.format("─")), Box(_LINE_UNDER_HEAD.format("-"), ascii=True)
 _GAP = 2
 _SMALLEST = 4
-_SMALLEST_NAME = 8
 _REPR_WIDTH = 100
+_TAGS: dict[type, str] = {Answer: "bold", Note: "dim", Warn: "yellow"}
 
 Spell = Callable[[str], str]
 """Changes texts before they are shown: the command line writes options with dashes."""
@@ -39,18 +41,22 @@ class PageConsole(Console):
 
 def print_page(page: Page, console: Console, spell: Spell = str) -> None:
     """Draw every part below the one before it."""
-    for number, part in enumerate(page):
-        for drawing in _drawings(part, console, spell, number == 0):
-            console.print(drawing, soft_wrap=isinstance(part, Verbatim))
+    for part, drawing in _drawings(page, console, spell):
+        console.print(drawing, soft_wrap=isinstance(part, Verbatim))
 
 
 def page_group(page: Page, console: Console) -> Group:
     """The page as one drawing for this console, for a screen that is drawn again and again."""
-    parts = enumerate(page)
-    return Group(*(drawing for number, part in parts for drawing in _drawings(part, console, str, number == 0)))
+    return Group(*(drawing for _, drawing in _drawings(page, console, str)))
 
 
-def _drawings(part: Part, console: Console, spell: Spell, first: bool) -> Iterator[RenderableType]:
+def _drawings(page: Page, console: Console, spell: Spell) -> Iterator[tuple[Part, RenderableType]]:
+    for number, part in enumerate(on_screen(page)):
+        for drawing in _drawn_part(part, console, spell, number == 0):
+            yield part, drawing
+
+
+def _drawn_part(part: Part, console: Console, spell: Spell, first: bool) -> Iterator[RenderableType]:
     match part:
         case Heading():
             yield _heading(part, console)
@@ -60,16 +66,25 @@ def _drawings(part: Part, console: Console, spell: Spell, first: bool) -> Iterat
         case Line():
             text = Text(visible(spell(part.text), console.encoding), style=part.style)
             yield Padding(text, (0, 0, 0, part.indent), expand=False) if part.indent else text
+        case Answer() | Note() | Warn():
+            yield Text(visible(spell(part.text), console.encoding), style=_TAGS[type(part)])
         case Verbatim():
             yield from _verbatim(part, console, spell)
         case Table():
-            if part.optional and _whole_width(mapped(part, _showing(console.encoding))) > console.width:
-                return
-            if not first:
-                yield Text()
-            if part.title:
-                yield Text(visible(spell(part.title), console.encoding), style="bold")
-            yield drawn(mapped(part, spell), console.width, console.encoding)
+            yield from _titled(grid_of(part, console.width), part.optional, console, spell, first)
+        case old_table.Table():
+            yield from titled_old(part, console, spell, first)
+
+
+def _titled(grid: Grid, optional: bool, console: Console, spell: Spell, first: bool) -> Iterator[RenderableType]:
+    shown = grid.mapped(lambda text: visible(spell(text), console.encoding))
+    if not shown.lines or (optional and _taken(_natural(shown), range(len(shown.columns))) > console.width):
+        return
+    if not first:
+        yield Text()
+    if shown.title:
+        yield Text(shown.title, style="bold")
+    yield drawn(shown, console.width, console.encoding)
 
 
 def page_text(page: Page) -> str:
@@ -117,92 +132,68 @@ def _hanging(text: Text, width: int, hang: int) -> Iterator[Text]:
 # ---------------------------------------------------------------- tables
 
 
-def drawn(table: Table, width: int, encoding: str = "utf-8") -> RenderableType:
+def drawn(grid: Grid, width: int, encoding: str = "utf-8") -> RenderableType:
     """A table that is not wider than this; several below each other, where its columns may be broken up."""
-    shown = mapped(table, _showing(encoding))
-    if not table.stackings:
-        first, *others = (_fitted(piece, width, encoding) for piece in _pieces(shown, width))
-        return Group(first, *(each for other in others for each in (Text(), other))) if others else first
-    for stacking in table.stackings:
-        room = width - _width_beside_first(shown, stacking)
-        longest = max(map(text_width, [_first_heading(shown, stacking), *(row.cells[0] for row in shown.rows)]))
-        if room >= min(longest, stacking.room):
-            break
-    return _stacked(shown, stacking, max(room, _SMALLEST_NAME), encoding)
+    first, *others = (_fitted(piece, width, encoding) for piece in _pieces(grid, width))
+    return Group(first, *(each for other in others for each in (Text(), other))) if others else first
 
 
-def _showing(encoding: str) -> Spell:
-    """Makes a text one that the terminal can show."""
-    return lambda text: visible(text, encoding)
-
-
-def _pieces(table: Table, width: int) -> list[Table]:
+def _pieces(grid: Grid, width: int) -> list[Grid]:
     """The table, or as many as it takes to give every column room that must not be left out."""
-    if not table.breaks:
-        return [table]
-    natural, repeated = _natural(table), list(range(table.breaks[0]))
+    breaks = [place for place, column in enumerate(grid.columns) if column.breaks]
+    if not breaks:
+        return [grid]
+    natural, repeated = _natural(grid), list(range(breaks[0]))
     pieces: list[list[int]] = [repeated]
-    for start, end in pairwise([*table.breaks, len(table.columns)]):
+    for start, end in pairwise([*breaks, len(grid.columns)]):
         places = [*pieces[-1], *range(start, end)]
-        if _taken(natural, [i for i in places if table.columns[i].rank == 0]) > width and len(pieces[-1]) > len(
-            repeated
-        ):
+        needed = _taken(natural, [i for i in places if grid.columns[i].width == 0])
+        if needed > width and len(pieces[-1]) > len(repeated):
             places = [*repeated, *range(start, end)]
             pieces.append([])
         pieces[-1] = places
-    return [chosen(table, places) for places in pieces]
+    return [grid.chosen(places) for places in pieces]
 
 
-def _new(encoding: str, leading: int = 0) -> RichTable:
+def _fitted(grid: Grid, width: int, encoding: str) -> RichTable:
+    """One line per row: the columns of the widest screens go first, then long texts lose their middle."""
+    kept, widths = _fit(grid, width)
+    narrow = grid.chosen(kept)
+    mark = visible("…", encoding)
     # Rich draws its own box, with bars, where an encoding is not one of Unicode's and the box is.
     box = _BOX if encoding.lower().startswith("utf") else _ASCII_BOX
-    return RichTable(
-        box=box, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold", leading=leading
-    )
-
-
-def _side(column: Column) -> Literal["left", "right"]:
-    return "left" if column.left else "right"
-
-
-def _fitted(table: Table, width: int, encoding: str) -> RichTable:
-    """One line per row: the least important columns go first, then long texts lose their middle."""
-    kept, widths = _fit(table, width)
-    narrow = chosen(table, kept)
-    mark = visible("…", encoding)
-    result = _new(encoding)
+    result = RichTable(box=box, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for column, room in zip(narrow.columns, widths, strict=True):
-        folds = column.folds
-        overflow: Literal["fold", "crop"] = "fold" if folds else "crop"
-        result.add_column(
-            Text(column.heading), justify=_side(column), no_wrap=not folds, max_width=room, overflow=overflow
-        )
-    texts = [[row.cells[i] for row in narrow.rows] for i in range(len(narrow.columns))]
+        overflow: Literal["fold", "crop"] = "fold" if column.folds else "crop"
+        side: Literal["left", "right"] = "left" if column.left else "right"
+        heading = Text(column.heading)
+        result.add_column(heading, justify=side, no_wrap=not column.folds, max_width=room, overflow=overflow)
+    texts = [[line.cells[place].text for line in narrow.lines] for place in range(len(narrow.columns))]
     parts = zip(texts, narrow.columns, widths, strict=True)
     columns = [_in_room(cells, column, room, mark) for cells, column, room in parts]
-    for number, row in enumerate(narrow.rows):
-        cells = (Text(column[number], style=row.styles.get(i, "")) for i, column in enumerate(columns))
-        result.add_row(*cells, style=row.style)
+    for number, line in enumerate(narrow.lines):
+        cells = (Text(column[number], style=line.cells[i].style) for i, column in enumerate(columns))
+        result.add_row(*cells, style=line.style)
     return result
 
 
-def _in_room(cells: Sequence[str], column: Column, room: int, mark: str) -> Sequence[str]:
+def _in_room(cells: Sequence[str], column: Column[Any], room: int, mark: str) -> Sequence[str]:
     """Cells that are not wider than that, or that will be folded."""
     if column.folds:
         return cells
     return [cut(cell, room, mark) for cell in cells] if column.cut else shortened_apart(cells, room, mark)
 
 
-def _fit(table: Table, width: int) -> tuple[list[int], list[int]]:
+def _fit(grid: Grid, width: int) -> tuple[list[int], list[int]]:
     """Which columns have room, and how wide each may be."""
-    natural = _natural(table)
-    least = [min(n, c.room) if c.room else n for n, c in zip(natural, table.columns, strict=True)]
-    kept = list(range(len(table.columns)))
-    for rank in sorted({column.rank for column in table.columns} - {0}, reverse=True):
+    natural = _natural(grid)
+    least = [min(n, c.room) if c.room else n for n, c in zip(natural, grid.columns, strict=True)]
+    kept = list(range(len(grid.columns)))
+    for widest in sorted({column.width for column in grid.columns} - {0}, reverse=True):
         if _taken(least, kept) <= width:
             break
-        kept = [i for i in kept if table.columns[i].rank != rank]
-    wanted = {i: natural[i] for i in kept if table.columns[i].room}
+        kept = [i for i in kept if grid.columns[i].width != widest]
+    wanted = {i: natural[i] for i in kept if grid.columns[i].room}
     missing = _taken(least, kept) - width
     if missing > 0 and wanted:
         for i in wanted:
@@ -211,16 +202,12 @@ def _fit(table: Table, width: int) -> tuple[list[int], list[int]]:
     return kept, [least[i] for i in kept]
 
 
-def _natural(table: Table) -> list[int]:
+def _natural(grid: Grid) -> list[int]:
     """The width of each column in which nothing is shortened."""
     return [
-        max(text_width(column.heading), max((text_width(row.cells[i]) for row in table.rows), default=0))
-        for i, column in enumerate(table.columns)
+        max(text_width(column.heading), max((text_width(line.cells[place].text) for line in grid.lines), default=0))
+        for place, column in enumerate(grid.columns)
     ]
-
-
-def _whole_width(table: Table) -> int:
-    return _taken(_natural(table), range(len(table.columns)))
 
 
 def _taken(widths: Sequence[int], kept: Sequence[int]) -> int:
@@ -237,56 +224,3 @@ def _share_out(widths: list[int], wanted: dict[int, int], spare: int) -> None:
             widths[i] += given
             spare -= given
         hungry = [i for i in hungry if widths[i] < wanted[i]]
-
-
-# ---------------------------------------------------------------- stacked tables
-
-
-def _stacked(table: Table, stacking: Stacking, name_width: int, encoding: str) -> RichTable:
-    """Several lines per row, each heading at the height of its values."""
-    lines = max(map(len, stacking.columns))
-    result = _new(encoding, leading=1 if lines > 1 else 0)
-    for places in stacking.columns:
-        first = table.columns[places[0]]
-        heading = Text("\n".join(_headings(table, places, lines)))
-        result.add_column(heading, justify=_side(first), no_wrap=places[0] != 0, overflow="fold")
-    for row in table.rows:
-        result.add_row(*(_cell(row, places, name_width) for places in stacking.columns))
-    return result
-
-
-def _headings(table: Table, places: Sequence[int], lines: int) -> list[str]:
-    if lines == 1:
-        return [table.columns[places[0]].heading]
-    names = [table.columns[place].short or table.columns[place].heading for place in places]
-    return names + [""] * (lines - len(names))
-
-
-def _first_heading(table: Table, stacking: Stacking) -> str:
-    return _headings(table, stacking.columns[0], max(map(len, stacking.columns)))[0]
-
-
-def _cell(row: Row, places: Sequence[int], name_width: int) -> Text:
-    texts = [_folded(row.cells[place], name_width) if place == 0 else row.cells[place] for place in places]
-    styled = (Text(text, style=row.styles.get(place, row.style)) for place, text in zip(places, texts, strict=True))
-    return Text("\n").join(styled)
-
-
-def _folded(name: str, width: int) -> str:
-    longest_word = max(map(len, name.split()), default=0)
-    return textwrap.fill(name, max(width, 1), break_on_hyphens=longest_word > width)
-
-
-def _width_beside_first(table: Table, stacking: Stacking) -> int:
-    lines = max(map(len, stacking.columns))
-    widths = [
-        max(
-            text_width(text)
-            for text in (
-                *_headings(table, places, lines),
-                *(row.cells[place] for row in table.rows for place in places),
-            )
-        )
-        for places in stacking.columns[1:]
-    ]
-    return sum(widths) + _GAP * len(widths)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from onnxperf.render.kit.page import Flow, Heading, Line, Page, Part, Verbatim
-from onnxperf.render.kit.table import Column, Row, Stacking, Table
+from onnxperf.render.kit import old_table
+from onnxperf.render.kit.old_table import Column, Row, Stacking
+from onnxperf.render.kit.page import Answer, Flow, Heading, Line, Note, Page, Part, Verbatim, Warn, on_screen
+from onnxperf.render.kit.table import Grid, Table, grid_of
 from onnxperf.wording.names import name_of, text_width, visible
 
 _LINE = "1px solid rgba(128,128,128,.35)"
@@ -21,11 +23,12 @@ _STYLES = {
     "green": "color:#1a9e6b",
     "yellow": "color:#c98a00",
 }
+_TAGS: dict[type, str] = {Answer: "bold", Note: "dim", Warn: "yellow"}
 
 
 def page_html(page: Page) -> str:
     """A whole fragment, which scrolls sideways where a notebook is narrow."""
-    return f'<div style="overflow-x:auto;color:inherit">{"".join(map(_part, page))}</div>'
+    return f'<div style="overflow-x:auto;color:inherit">{"".join(map(_part, on_screen(page)))}</div>'
 
 
 def _part(part: Part) -> str:
@@ -39,11 +42,34 @@ def _part(part: Part) -> str:
         case Verbatim():
             lines = "\n".join(map(visible, part.text.split("\n")))
             return f"<pre>{escape(lines)}</pre>"
+        case Answer() | Note() | Warn():
+            return _paragraph(part.text, _TAGS[type(part)])
         case Table():
+            return _grid(grid_of(part, _ROOM))
+        case old_table.Table():
             return _table(part)
+    return ""
 
 
-def _table(table: Table) -> str:
+def _grid(grid: Grid) -> str:
+    """A table under its title; nothing where it has no rows."""
+    if not grid.lines:
+        return ""
+    sides = ["left" if column.left else "right" for column in grid.columns]
+    headings = zip(grid.columns, sides, strict=True)
+    head = _row(_cell("th", [(column.heading, "")], side) for column, side in headings)
+    body = "".join(
+        _row(
+            _cell("td", [(cell.text, _css(f"{line.style} {cell.style}"))], side)
+            for cell, side in zip(line.cells, sides, strict=True)
+        )
+        for line in grid.lines
+    )
+    style = "border-collapse:collapse;font-variant-numeric:tabular-nums"
+    return f'{_paragraph(grid.title, "bold")}<table style="{style}"><thead>{head}</thead><tbody>{body}</tbody></table>'
+
+
+def _table(table: old_table.Table) -> str:
     """A table under its title; nothing where it has no rows."""
     if not table.rows:
         return ""
@@ -63,14 +89,14 @@ def _table(table: Table) -> str:
     return f'{_paragraph(table.title, "bold")}<table style="{style}"><thead>{head}</thead><tbody>{body}</tbody></table>'
 
 
-def _groups(table: Table) -> Sequence[tuple[int, ...]]:
+def _groups(table: old_table.Table) -> Sequence[tuple[int, ...]]:
     """Columns that share a cell, below each other, where a notebook has no room for one beside the other."""
     if not table.stackings:
         return [(place,) for place in range(len(table.columns))]
     return next((each.columns for each in table.stackings if _width(table, each) <= _ROOM), table.stackings[-1].columns)
 
 
-def _width(table: Table, stacking: Stacking) -> int:
+def _width(table: old_table.Table, stacking: Stacking) -> int:
     rows = [[column.heading for column in table.columns], *(row.cells for row in table.rows)]
     return sum(2 + max(text_width(cells[place]) for cells in rows for place in places) for places in stacking.columns)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from onnxperf.render.kit.page import Flow, Heading, Line, Page, Part, Verbatim
-from onnxperf.render.kit.table import Table
+from onnxperf.render.kit import old_table
+from onnxperf.render.kit.page import Answer, Flow, Heading, Line, Note, Page, Part, Verbatim, Warn, on_screen
+from onnxperf.render.kit.table import Grid, Table, grid_of
 from onnxperf.wording.names import name_of, visible
 
 _BLOCK_START = re.compile(r"(?P<before>\d{0,9})(?P<mark>[-+](?=[\s-]|$)|(?<=\d)[.)](?=\s|$))")
@@ -20,7 +21,7 @@ _ESCAPES = str.maketrans(
 
 def page_markdown(page: Page) -> str:
     """Every part as a paragraph, a table or a block of its own."""
-    return "\n\n".join(text for part in page if (text := part_markdown(part))) + "\n"
+    return "\n\n".join(text for part in on_screen(page) if (text := part_markdown(part))) + "\n"
 
 
 def part_markdown(part: Part) -> str:
@@ -40,11 +41,29 @@ def part_markdown(part: Part) -> str:
         case Verbatim():
             fence = max(["``", *re.findall(r"`{3,}", part.text)], key=len) + "`"
             return "\n".join([fence, *map(visible, part.text.split("\n")), fence])
+        case Answer() | Note() | Warn():
+            return _started(markdown_text(part.text))
         case Table():
+            return "\n".join(_grid(grid_of(part)))
+        case old_table.Table():
             return "\n".join(_table(part.flat()))
+    return ""
 
 
-def _table(table: Table) -> Iterator[str]:
+def _grid(grid: Grid) -> Iterator[str]:
+    if not grid.lines:
+        return
+    if grid.title:
+        yield f"{markdown_text(grid.title)}:\n"
+    yield _row(markdown_text(column.heading) for column in grid.columns)
+    yield _row("---" if column.left else "---:" for column in grid.columns)
+    for line in grid.lines:
+        texts = [cell.text for cell in line.cells]
+        # Cells that are indented stay so.
+        yield _row(("&emsp;" if text.startswith(" ") else "") + markdown_text(text.strip(" ")) for text in texts)
+
+
+def _table(table: old_table.Table) -> Iterator[str]:
     if not table.rows:
         return
     if table.title:

@@ -1,91 +1,112 @@
-"""The one table model: cells of text with the few hints that a terminal, a page or a file needs to draw them."""
+"""The one table: rows of any kind and the columns that read them; every form of it is made from here."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import MappingProxyType
-from typing import NamedTuple
+from operator import itemgetter
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
+
+from onnxperf.render.kit.column import FILES_ONLY, TEXT, Cell, Column
+
+R = TypeVar("R")
+
+On = Literal["all", "screen", "page"]
+"""Where a part is shown: everywhere; on a console, in Markdown and in a notebook; only on an HTML page."""
+EVERYTHING = FILES_ONLY - 1
+"""A width that leaves out no column of a screen."""
 
 
-class Column(NamedTuple):
-    """A heading, and how the column behaves when the console is narrow."""
+class Footer(NamedTuple):
+    """A row below the others, such as a total or what was left out."""
 
-    heading: str
-    left: bool = False
-    """Words start at the left, numbers end at the right."""
-    rank: int = 0
-    """Columns of the highest rank are left out first; those of rank 0 never."""
-    room: int = 0
-    """Cells at least as wide as this may lose their middle; 0: they never do."""
-    short: str = ""
-    """Heading where columns are stacked."""
-    cut: bool = False
-    """Long cells lose their end instead of their middle: sentences; goes with `room`."""
-    folds: bool = False
-    """Long cells continue in the lines below instead of losing their middle; goes with `room`."""
+    values: Mapping[str, object]
+    """By the keys of columns; the empty key stands for the first column."""
+    style: str = "bold"
+    in_files: bool = True
+    """Whether files have it, too; a row for what only a screen leaves out is none of theirs."""
+
+    def value_of(self, column: Column[Any], is_first: bool) -> Any:
+        """What stands in a column; an interval has no total."""
+        if is_first and "" in self.values:
+            return self.values[""]
+        return self.values.get(column.key) if column.key and not column.format.parts else None
 
 
-class Row(NamedTuple):
-    """The cells of one line, and how it stands out; the style of single cells by their place."""
+class Table(NamedTuple, Generic[R]):
+    """Rows and what is shown of them; columns that are empty in every row are left out on screens."""
 
-    cells: Sequence[str]
-    style: str = ""
-    styles: Mapping[int, str] = MappingProxyType({})
-
-
-class Stacking(NamedTuple):
-    """Several lines per row for a narrow console: the columns of one inner tuple stand below each other."""
-
-    columns: tuple[tuple[int, ...], ...]
-    room: int
-    """Width for the first column below which the next stacking is better."""
-
-
-class Table(NamedTuple):
-    """A table before it is known where it is drawn and how much room there is."""
-
-    columns: Sequence[Column]
-    rows: Sequence[Row]
+    columns: Sequence[Column[R]]
+    rows: Sequence[R]
     title: str = ""
-    stackings: Sequence[Stacking] = ()
-    """From one line per row to many; columns that are not in the first one are only for those below."""
-    breaks: Sequence[int] = ()
-    """Columns from which on the rest may stand in a table below, which repeats the columns before the first of them."""
+    style: Callable[[R], str] | None = None
+    """Style of a whole row."""
+    link: Callable[[R], str] | None = None
+    """What a row stands for on a page: rows, marks and boxes with the same key are selected together."""
+    footers: Sequence[Footer] = ()
+    on: On = "all"
     optional: bool = False
-    """Left out on a console that is too narrow for it."""
-
-    def flat(self) -> Table:
-        """The table with one line per row."""
-        if not self.stackings:
-            return self
-        return chosen(self, [place for places in self.stackings[0].columns for place in places])
+    """Left out on a console that is too narrow for all of it."""
 
 
-def chosen(table: Table, places: Sequence[int]) -> Table:
-    """The table with these columns, one line per row."""
-    rows = [
-        Row(
-            [row.cells[i] for i in places],
-            row.style,
-            {n: row.styles[i] for n, i in enumerate(places) if i in row.styles},
+class Line(NamedTuple):
+    """The cells of one row as screens show them."""
+
+    cells: Sequence[Cell]
+    style: str = ""
+    link: str = ""
+
+
+class Grid(NamedTuple):
+    """A table as screens show it: no column is empty."""
+
+    columns: Sequence[Column[Any]]
+    lines: Sequence[Line]
+    title: str = ""
+
+    def chosen(self, places: Sequence[int]) -> Grid:
+        """Only these columns."""
+        lines = [line._replace(cells=[line.cells[place] for place in places]) for line in self.lines]
+        return self._replace(columns=[self.columns[place] for place in places], lines=lines)
+
+    def mapped(self, change: Callable[[str], str]) -> Grid:
+        """With all texts changed."""
+        lines = [
+            line._replace(cells=[cell._replace(text=change(cell.text)) for cell in line.cells]) for line in self.lines
+        ]
+        columns = [column._replace(heading=change(column.heading)) for column in self.columns]
+        return Grid(columns, lines, change(self.title))
+
+
+def grid_of(table: Table[Any], width: int = EVERYTHING) -> Grid:
+    """What a screen of this width shows of a table."""
+    columns = [column for column in table.columns if column.width <= width]
+    lines = [
+        Line(
+            [column.cell(row) for column in columns],
+            table.style(row) if table.style is not None else "",
+            table.link(row) if table.link is not None else "",
         )
         for row in table.rows
     ]
-    return Table([table.columns[i] for i in places], rows, table.title)
+    full = [place for place in range(len(columns)) if any(line.cells[place].text.strip("– ") for line in lines)]  # noqa: RUF001
+    below = [
+        Line([_footer_cell(footer, column, place == 0) for place, column in enumerate(columns)], footer.style)
+        for footer in table.footers
+    ]
+    return Grid(columns, [*lines, *(below if lines else [])], table.title).chosen(full)
 
 
-def mapped(table: Table, change: Callable[[str], str]) -> Table:
-    """The table with all of its texts changed."""
-    columns = [column._replace(heading=change(column.heading), short=change(column.short)) for column in table.columns]
-    rows = [row._replace(cells=[change(cell) for cell in row.cells]) for row in table.rows]
-    return table._replace(columns=columns, rows=rows, title=change(table.title))
+def _footer_cell(footer: Footer, column: Column[Any], is_first: bool) -> Cell:
+    value = footer.value_of(column, is_first)
+    if value is None:
+        return Cell("")
+    # Words such as "total" stand in columns of any format.
+    return Cell(value if isinstance(value, str) else column.format.shown(value), value)
 
 
-def without_empty(table: Table) -> Table:
-    """The table without the columns that are empty in every row."""
-    return chosen(table, [i for i in range(len(table.columns)) if any(row.cells[i] for row in table.rows)])
-
-
-def plain_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """A table of words without any hints."""
-    return Table([Column(heading, left=True, room=16) for heading in headings], [Row(row) for row in rows])
+def plain_table(headings: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -> Table[Sequence[str]]:
+    """A table of words."""
+    columns: list[Column[Sequence[str]]] = [
+        Column(heading, heading, itemgetter(place), TEXT, room=16) for place, heading in enumerate(headings)
+    ]
+    return Table(columns, list(rows), title)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from onnxperf.records.memory import Growth, Memory, MemoryCase, MemoryStep, MemorySubject, StepName
-from onnxperf.render.kit import chart as fg
+from onnxperf.render.kit import old_chart as fg
 from onnxperf.wording.names import name_of, shortened, sizes_text
 from onnxperf.wording.numbers import count, grouped, in_megabytes
 

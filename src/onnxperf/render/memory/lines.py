@@ -6,8 +6,8 @@ from pathlib import PurePath
 
 from onnxperf.records.lines import LineMemory, MemoryLines
 from onnxperf.render.kit.machine import machine_texts
+from onnxperf.render.kit.old_table import Column, Row, Table
 from onnxperf.render.kit.page import Heading, Part, closing
-from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.wording.numbers import grouped, megabytes
 
 _TITLE = "Resident memory in MB: after each line, what the line added, and its peak above what was there before it"

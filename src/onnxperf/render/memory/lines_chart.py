@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxperf.records.lines import LineMemory, MemoryLines
-from onnxperf.render.kit import chart as fg
+from onnxperf.render.kit import old_chart as fg
 from onnxperf.wording.names import shortened, visible
 from onnxperf.wording.numbers import in_megabytes
 

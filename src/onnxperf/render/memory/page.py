@@ -16,8 +16,8 @@ from onnxperf.records.memory import (
     Resident,
 )
 from onnxperf.render.kit.machine import cpu_text, thread_texts, used_versions
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.wording.labels import ARENA_SETTINGS, KEEPERS
 from onnxperf.wording.names import listed, name_of, sizes_text, with_reasons
 from onnxperf.wording.numbers import count, duration, in_megabytes, megabytes

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from onnxperf.records.diff import Diff, DiffRow, DiffSum, Side, SourceChange
 from onnxperf.records.profile import Profile
 from onnxperf.records.race import Case
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.profile.groups import inside, side_names
 from onnxperf.render.profile.page import profile_facts
 from onnxperf.render.profile.tables import estimator, shapes_text

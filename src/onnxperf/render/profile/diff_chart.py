@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxperf.records.diff import Diff, DiffSum
 from onnxperf.records.profile import Profile
-from onnxperf.render.kit import chart as fg
+from onnxperf.render.kit import old_chart as fg
 from onnxperf.render.profile.groups import side_names
 from onnxperf.render.profile.operator_bars import draw_operators, operator_bars
 from onnxperf.wording.names import name_of, shortened_apart

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from onnxperf.records.headroom import Bound, Headroom, Limit
 from onnxperf.records.profile import ModuleTime, NodeTime, Profile, SourceTime
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.profile.groups import TIMELESS, inside, members
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import (

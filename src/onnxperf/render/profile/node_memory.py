@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from onnxperf.records.node_memory import NodeMemories, NodeMemory
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.kit.page import Flow, Heading, Part, closing
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import decimal_size
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from onnxperf.records.node_memory import NodeMemories
-from onnxperf.render.kit import chart as fg
+from onnxperf.render.kit import old_chart as fg
 from onnxperf.render.profile.node_memory import node_label
 from onnxperf.wording.names import name_of, shortened
 from onnxperf.wording.numbers import decimal_size, decimal_size_unit

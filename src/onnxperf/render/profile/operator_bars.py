@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxperf.records.profile import OperatorTime, Profile
-from onnxperf.render.kit import chart as fg
+from onnxperf.render.kit import old_chart as fg
 from onnxperf.wording.names import name_of, shortened
 from onnxperf.wording.numbers import mean_count
 

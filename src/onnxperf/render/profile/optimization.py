@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from onnxperf.records.profile import Optimization, SourceGroup
 from onnxperf.render.kit.machine import cpu_text, runtime_texts
+from onnxperf.render.kit.old_table import Column, Row, Table
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
-from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.profile.groups import TIMELESS, gone, inside
 from onnxperf.render.profile.page import session_facts
 from onnxperf.wording.names import first_of, name_of

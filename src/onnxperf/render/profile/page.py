@@ -5,8 +5,8 @@ from __future__ import annotations
 from onnxperf.records.options import SessionOptions
 from onnxperf.records.profile import Profile
 from onnxperf.render.kit.machine import cpu_text, runtime_texts
+from onnxperf.render.kit.old_table import Table
 from onnxperf.render.kit.page import GAP, Flow, Heading, Line, Part, closing
-from onnxperf.render.kit.table import Table
 from onnxperf.render.profile.groups import timeless_lines
 from onnxperf.render.profile.headroom import headroom_tables
 from onnxperf.render.profile.tables import modules_table, nodes_table, operators_table, sources_table

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxperf.records.profile import LARGE_OVERHEAD, GroupKind, NodeTime, Profile, SourceTime
-from onnxperf.render.kit import chart as fg
+from onnxperf.render.kit import old_chart as fg
 from onnxperf.render.profile.operator_bars import draw_operators, operator_bars
 from onnxperf.wording.labels import signature
 from onnxperf.wording.names import name_of, shortened, shortened_apart, text_width, visible

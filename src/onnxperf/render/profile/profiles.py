@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from onnxperf.records.profile import Profile
 from onnxperf.records.profiles import Profiles
-from onnxperf.render.kit import chart as fg
+from onnxperf.render.kit import old_chart as fg
 from onnxperf.render.kit.machine import cpu_text
+from onnxperf.render.kit.old_table import Column, Row, Table
 from onnxperf.render.kit.page import Heading, Part, closing
-from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.wording.names import name_of, shortened
 from onnxperf.wording.numbers import count, duration, microseconds
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from onnxperf.records.headroom import Headroom, Limit
 from onnxperf.records.profile import NodeTime, Profile
-from onnxperf.render.kit import chart as fg
+from onnxperf.render.kit import old_chart as fg
 from onnxperf.render.profile.headroom import NOT_DRAWN, could_win_text
 from onnxperf.wording.names import name_of, shortened, shortened_apart
 from onnxperf.wording.numbers import count, duration, percent, plain, significant

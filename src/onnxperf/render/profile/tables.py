@@ -16,7 +16,7 @@ from onnxperf.records.profile import (
     steady,
     sum_of,
 )
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.profile.groups import TIMELESS, inside, members
 from onnxperf.wording.labels import types_text
 from onnxperf.wording.names import name_of

@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from onnxperf.records.race import Case, Subject
-from onnxperf.render.kit import chart as fg
+from onnxperf.render.kit import old_chart as fg
 from onnxperf.wording.names import dims_text, name_of
 from onnxperf.wording.numbers import duration, ratio
 

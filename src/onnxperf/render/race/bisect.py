@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from onnxperf.records.bisect import Bisection, BisectStep
 from onnxperf.render.kit.machine import cpu_text
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.kit.page import Heading, Part, closing
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, duration, factor, interval, size
 

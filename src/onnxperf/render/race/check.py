@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from onnxperf.records.check import Check, Difference
+from onnxperf.render.kit.old_table import Column, Row, Table
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
-from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.wording.names import name_of, with_reasons
 from onnxperf.wording.numbers import grouped, significant
 

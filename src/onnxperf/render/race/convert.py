@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from onnxperf.records.convert import Conversion
 from onnxperf.records.options import Signature
+from onnxperf.render.kit.old_table import Table, plain_table
 from onnxperf.render.kit.page import GAP, Heading, Part, closing
-from onnxperf.render.kit.table import Table, plain_table
 from onnxperf.render.race.check import differences_parts
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, size

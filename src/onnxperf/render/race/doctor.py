@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from onnxperf.records.doctor import MachineReport
 from onnxperf.render.kit.machine import machine_facts, noise_text
+from onnxperf.render.kit.old_table import Column, Row, Table
 from onnxperf.render.kit.page import Part, closing
-from onnxperf.render.kit.table import Column, Row, Table
 
 
 def doctor_page(report: MachineReport) -> list[Part]:

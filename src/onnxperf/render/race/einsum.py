@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from onnxperf.records.einsum import EinsumPlan
 from onnxperf.records.race import Subject
 from onnxperf.render.kit.machine import machine_texts
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.kit.page import Flow, Heading, Line, Part, closing
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.race.page import STATUS_STYLES, VERDICT_STYLES
 from onnxperf.wording.names import name_of, with_reasons
 from onnxperf.wording.numbers import NOTHING, count, duration, grouped, interval, ratio

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from onnxperf.errors import BadOption
 from onnxperf.records.einsum import EinsumPlan, OrderTime
-from onnxperf.render.kit import chart as fg
+from onnxperf.render.kit import old_chart as fg
 from onnxperf.render.race.bench_chart import bench_plot
 from onnxperf.wording.names import name_of, shortened, visible
 from onnxperf.wording.numbers import count, duration, grouped

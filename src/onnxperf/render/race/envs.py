@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime, tzinfo
 
 from onnxperf.records.envs import Environment, Environments
+from onnxperf.render.kit.old_table import Column, Row, Table
 from onnxperf.render.kit.page import Line, Part, closing
-from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import NOTHING, size
 

@@ -1,17 +1,23 @@
-"""A gate as a page: a row per limit, a row per control, and the answer."""
+"""A gate as a page: a row per limit and per control, as a table and as a chart, then the races."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from onnxperf.records.gate import Gate, GateControl, GateLimit, GateOutcome
+from onnxperf.records.comparison import Comparison
+from onnxperf.records.gate import Gate, GateControl, GateLimit
+from onnxperf.render.charts.base import BLUE, VERDICT_COLORS, Chart
+from onnxperf.render.charts.forest import forest_chart
+from onnxperf.render.kit.column import FACTOR, Column
+from onnxperf.render.kit.comparison import Compared, comparison_table
 from onnxperf.render.kit.machine import cpu_text
-from onnxperf.render.kit.page import Heading, Part, closing
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
+from onnxperf.render.kit.page import Heading, Page, Section, closing
+from onnxperf.render.kit.table import Table
+from onnxperf.render.race.sections import cases_sections, labels_of
 from onnxperf.wording.names import dims_text, name_of
-from onnxperf.wording.numbers import count, duration, factor, grouped, interval, significant, size
+from onnxperf.wording.numbers import count, duration, grouped, significant, size
 
-_STYLES: dict[GateOutcome, str] = {"passed": "green", "failed": "red", "undecided": "yellow"}
+GateRow = GateLimit | GateControl
 _AMOUNTS: dict[str, Callable[[float], str]] = {
     "time": duration,
     "memory": size,
@@ -20,56 +26,92 @@ _AMOUNTS: dict[str, Callable[[float], str]] = {
 }
 
 
-def gate_page(record: Gate, answer: str) -> list[Part]:
-    """Every limit and every control, then the answer."""
+def gate_page(record: Gate) -> Page:
+    """Every limit and every control, then the answer and the races."""
     cpu = [cpu_text(record.machine)] if record.machine is not None else []
     facts = [f"against {name_of(record.baseline)}", count(len(record.races), "race"), *cpu]
-    tables = [gate_table(record)] if record.limits or record.controls else []
-    return [Heading(record.model, facts), *tables, *closing(answer, record.notes, record.interrupted)]
+    limits = limits_charts(record) or ([limits_table(record)] if _rows(record) else [])
+    races = cases_sections(labels_of(record.races), "Races") if record.races else []
+    return [
+        Heading(record.model, facts),
+        Section("Limits", limits),
+        *closing(record.answer, record.notes, record.interrupted),
+        *races,
+    ]
 
 
-def gate_table(record: Gate) -> Table:
+def limits_table(record: Gate) -> Table[GateRow]:
     """What was measured, what is accepted, and the outcome."""
-    columns = (
-        Column("case", left=True, rank=1),
-        Column("measure", left=True),
-        Column("baseline", rank=2),
-        Column("new", rank=2),
-        Column("new / baseline"),
-        Column("interval", rank=1),
-        Column("limit"),
-        Column("outcome", left=True),
+    return comparison_table(COMPARED, _rows(record))
+
+
+def controls_table(record: Gate) -> Table[GateRow]:
+    """The baseline against itself."""
+    return comparison_table(COMPARED, record.controls)
+
+
+def limits_charts(record: Gate) -> list[Chart]:
+    """Ratios with their intervals; an error of outputs is no ratio."""
+    ratios = [each for each in record.limits if each.measure != "error"]
+    accepted = {each.limit for each in ratios if each.limit is not None}
+    effect = max(accepted) - 1 if len(accepted) == 1 else None
+    summary = (
+        f"New / baseline of {count(len(record.limits), 'limit')} with 95 % intervals, those of memory with the range "
+        "of all processes; above 1 the new model takes more. A limit is kept where all of its interval is below it. "
+        f"{_controls(record)}"
     )
-    limits = [Row(_limit(each), styles={7: _STYLES[each.outcome]}) for each in record.limits]
-    controls = [Row(_control(each), styles={7: "green" if each.passed else "red"}) for each in record.controls]
-    return without_empty(Table(columns, [*limits, *controls]))
+    rows: Sequence[GateRow] = [*ratios, *record.controls]
+    return forest_chart("Ratios and limits", summary, COMPARED, rows, effect, limits_table(record))
 
 
-def _limit(limit: GateLimit) -> tuple[str, ...]:
-    amounts = [_amount(limit, each) for each in (limit.baseline, limit.new)]
-    return (
-        dims_text(limit.dims),
-        limit.measure,
-        *amounts,
-        factor(limit.ratio) if limit.ratio is not None else "",
-        interval(limit.ratio_low, limit.ratio_high) if limit.ratio_low is not None else "",
-        significant(limit.limit, 4) if limit.limit is not None else "",
-        limit.outcome,
+def _rows(record: Gate) -> Sequence[GateRow]:
+    return [*record.limits, *record.controls]
+
+
+def _measure(row: GateRow) -> str:
+    return row.measure if isinstance(row, GateLimit) else "control"
+
+
+def _compared(row: GateRow) -> Comparison:
+    sides = (row.baseline, row.new) if isinstance(row, GateLimit) else (None, None)
+    return Comparison(
+        ratio=row.ratio, low=row.ratio_low, high=row.ratio_high, reason=row.reason, before=sides[0], after=sides[1]
     )
 
 
-def _amount(limit: GateLimit, amount: float | None) -> str:
-    return "" if amount is None else _AMOUNTS[limit.measure](amount)
+def _outcome(row: GateRow) -> str:
+    return row.outcome if isinstance(row, GateLimit) else "passed" if row.passed else "failed"
 
 
-def _control(control: GateControl) -> tuple[str, ...]:
-    return (
-        dims_text(control.dims),
-        "control",
-        "",
-        "",
-        factor(control.ratio) if control.ratio is not None else "",
-        interval(control.ratio_low, control.ratio_high) if control.ratio_low is not None else "",
-        "",
-        "passed" if control.passed else "failed",
-    )
+def _color(row: GateRow) -> int:
+    is_control = isinstance(row, GateControl) and row.passed
+    return BLUE if is_control else VERDICT_COLORS[_outcome(row)]
+
+
+def _limit(row: GateRow) -> float | None:
+    return row.limit if isinstance(row, GateLimit) else None
+
+
+COMPARED: Compared[GateRow] = Compared(
+    name=lambda row: " ".join(filter(None, [_measure(row), dims_text(row.dims)])),
+    of=_compared,
+    word=_outcome,
+    what="measure",
+    key="ratio",
+    ratio="new / baseline",
+    verdict="outcome",
+    before=("baseline", "baseline"),
+    after=("new", "new"),
+    amount_text=lambda row, amount: _AMOUNTS[_measure(row)](amount),
+    format=FACTOR,
+    more=(Column("limit", "limit", _limit, FACTOR),),
+    color=_color,
+    tooltip=lambda row: "" if _limit(row) is None else f"limit {significant(_limit(row) or 0.0, 4)}",
+)
+
+
+def _controls(record: Gate) -> str:
+    failed = sum(not each.passed for each in record.controls)
+    if failed:
+        return f"{count(failed, 'control')} failed: equal models were called different."
+    return f"The control is the {'new model' if record.recorded else 'baseline'} against itself."

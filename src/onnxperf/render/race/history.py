@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from onnxperf.records.history import FEWEST_POINTS, ChangePoint, History, HistorySeries
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.kit.page import Heading, Part, closing
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.wording.names import dims_text, name_of, visible
 from onnxperf.wording.numbers import (
     NOTHING,

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from onnxperf.records.history import History, HistoryPoint, HistorySeries
-from onnxperf.render.kit import chart as fg
+from onnxperf.render.kit import old_chart as fg
 from onnxperf.wording.names import dims_text, visible
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onnxperf.records.race import Case
-from onnxperf.render.kit.table import Column, Row, Table
+from onnxperf.render.kit.old_table import Column, Row, Table
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import NOTHING, grouped, ratio
 

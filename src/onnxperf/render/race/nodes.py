@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from onnxperf.records.sweep import NodeComparison, NodeStep
+from onnxperf.render.kit.old_table import Column, Row, Table
 from onnxperf.render.kit.page import GAP, Line, Part
-from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import duration, ratio, whole_percent
 

@@ -8,8 +8,8 @@ from onnxperf.records.base import Machine
 from onnxperf.records.race import P90_CALLS, P99_CALLS, Bench, Case, Subject
 from onnxperf.records.sweep import rate_unit
 from onnxperf.render.kit.machine import cpu_text, thread_texts, used_versions
+from onnxperf.render.kit.old_table import Column, Row, Stacking, Table
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
-from onnxperf.render.kit.table import Column, Row, Stacking, Table
 from onnxperf.render.race.instructions import instruction_table
 from onnxperf.render.race.split import split_table
 from onnxperf.wording.names import dims_text, name_of, with_reasons

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from onnxperf.records.einsum import Rewrite, RewrittenSite
 from onnxperf.records.race import Case
 from onnxperf.render.kit.machine import machine_texts
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.race.einsum import shapes_words
 from onnxperf.render.race.page import speedup_text, status_text
 from onnxperf.wording.names import first_of, name_of

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import date, datetime, tzinfo
 
 from onnxperf.records.runs import COMMIT, ComparedSubject, KeptRun, KeptRuns, RunComparison
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.kit.page import Heading, Line, Part, closing
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.race.page import VERDICT_STYLES
 from onnxperf.wording.names import dims_text, listed, name_of, shortened, with_reasons
 from onnxperf.wording.numbers import NOTHING, duration, interval, ratio

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxperf.errors import BadOption
 from onnxperf.records.sweep import Duel, SweepPanel, values_of
-from onnxperf.render.kit import chart as fg
+from onnxperf.render.kit import old_chart as fg
 from onnxperf.render.race.bench_chart import ROW, TITLE_ALONE, bench_plot
 from onnxperf.render.race.sweep_lines import NAME_LENGTH, draw_lines, legend_lines
 from onnxperf.wording.names import name_of, shortened, visible

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from onnxperf.records.race import Case
 from onnxperf.records.sweep import subject_in, subjects_of, time_interval, time_of, values_of, word_of
-from onnxperf.render.kit import chart as fg
+from onnxperf.render.kit import old_chart as fg
 from onnxperf.wording.names import name_of, shortened
 
 if TYPE_CHECKING:

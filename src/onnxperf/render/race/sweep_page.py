@@ -19,8 +19,8 @@ from onnxperf.records.sweep import (
     varying,
     word_of,
 )
+from onnxperf.render.kit.old_table import Column, Row, Table
 from onnxperf.render.kit.page import GAP, INTERRUPTED, Heading, Line, Part
-from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.race.page import STATUS_STYLES, VERDICT_STYLES, race_facts
 from onnxperf.wording.names import dims_text, first_of, name_of, shortened
 from onnxperf.wording.numbers import count, duration, interval, per_second, ratio, rough_time

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from onnxperf.records.race import Case, Subject
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.kit.page import Part
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.render.race.page import STATUS_STYLES, VERDICT_STYLES
 from onnxperf.wording.names import dims_text
 from onnxperf.wording.numbers import duration, interval, ratio

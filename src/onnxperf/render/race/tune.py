@@ -8,8 +8,8 @@ from onnxperf.records.race import Subject
 from onnxperf.records.sweep import time_of
 from onnxperf.records.tune import DEFAULTS, Goal, TuneRow, Tuning
 from onnxperf.render.kit.machine import cpu_text
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.kit.page import GAP, Heading, Part, Verbatim, closing
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
 from onnxperf.wording.names import dims_text, name_of
 from onnxperf.wording.numbers import count, duration, factor, interval, plain, significant, size
 

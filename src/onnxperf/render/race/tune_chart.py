@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxperf.records.tune import Goal, TuneRow, Tuning
-from onnxperf.render.kit import chart as fg
+from onnxperf.render.kit import old_chart as fg
 from onnxperf.wording.names import dims_text, name_of
 from onnxperf.wording.numbers import factor, plain
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from onnxperf.records.stack import Allocations, Allocator
+from onnxperf.render.kit.old_table import Column, Row, Table
 from onnxperf.render.kit.page import GAP, Flow, Part
-from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.wording.numbers import average, count, grouped, percent, size
 
 

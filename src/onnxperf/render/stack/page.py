@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from onnxperf.records.stack import CodeShares, FunctionShare, Stack
+from onnxperf.render.kit.old_table import Column, Row, Table
 from onnxperf.render.kit.page import Heading, Part, Verbatim, closing
-from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.stack.allocations import allocation_parts
 from onnxperf.wording.numbers import count, duration, percent, whole_percent
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from onnxperf.render.kit.table import Column, Row, Table
-from onnxperf.render.web.base import Chart
+from onnxperf.render.kit.old_table import Column, Row, Table
+from onnxperf.render.web.old_base import Chart
 from onnxperf.render.web.plots import ChartAxis
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import decimal_size_unit, duration_unit

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+import msgspec
+
+from onnxperf.render.charts.base import DARK, LIGHT, Chart
+from onnxperf.render.kit import old_table
 from onnxperf.render.kit.documents import compact_json
-from onnxperf.render.kit.page import Flow, Heading, Line, Verbatim
-from onnxperf.render.kit.table import Row, Table
-from onnxperf.render.web.base import Chart, Drawing, LinkedTable, Part, Story
+from onnxperf.render.kit.old_table import Row
+from onnxperf.render.kit.page import Drawing, Flow, Heading, Line, Verbatim
+from onnxperf.render.kit.table import Cell, Table, grid_of
+from onnxperf.render.web.old_base import Chart as OldChart
+from onnxperf.render.web.old_base import Drawing as OldDrawing
+from onnxperf.render.web.old_base import LinkedTable
+from onnxperf.render.web.story import Story
 from onnxperf.wording.names import name_of, visible
 from onnxperf.wording.reading import number_in
 
@@ -50,7 +59,7 @@ def report_page(stories: Sequence[Story], title: str = "", site: PageFrame | Non
     told = [build.story(story) for story in stories]
     title = title or " · ".join(f"{each.kind} {visible(each.topic)}" for each in stories)
     scripts = [asset(name) for name in build.scripts()]
-    style = asset("report.css")
+    style = report_style()
     policy = policy_of([style], scripts)
     html: str = (
         templates()
@@ -79,6 +88,14 @@ def policy_of(styles: Sequence[str], scripts: Sequence[str], forms: str = "'none
         "form-action": forms,
     }
     return "; ".join(f"{name} {value}" for name, value in allowed.items())
+
+
+@cache
+def report_style() -> str:
+    """The style of pages, with the colors of charts: the same as in files, for a light and for a dark page."""
+    themes = {":root": LIGHT, ':root[data-theme="dark"]': DARK}
+    named = {theme: "".join(f"--c{n}:{color};" for n, color in enumerate(colors)) for theme, colors in themes.items()}
+    return "\n".join([*(f"{theme}{{{colors}}}" for theme, colors in named.items()), asset("report.css")])
 
 
 @cache
@@ -127,7 +144,7 @@ class _Build:
 
     def scripts(self) -> list[str]:
         """The files that this page needs, in their order."""
-        charts = [f"charts/{kind}.js" for kind in sorted(self.kinds)]
+        charts = [f"{kind}.js" for kind in sorted(self.kinds)]
         return [
             *(["vendor/echarts.min.js"] if charts else []),
             "report.js",
@@ -159,7 +176,7 @@ class _Build:
             **{name: [visible(text) for text in several] for name, several in texts.items()},
         }
 
-    def _parts(self, parts: Sequence[Part]) -> Iterator[dict[str, object]]:
+    def _parts(self, parts: Sequence[Any]) -> Iterator[dict[str, object]]:
         for part in parts:
             made = _DRAWN[type(part)](self, part)
             if made:
@@ -177,7 +194,25 @@ class _Build:
     def _verbatim(self, part: Verbatim) -> dict[str, object]:
         return {"type": "verbatim", "text": "\n".join(map(visible, part.text.split("\n")))}
 
-    def _table(self, part: Table) -> dict[str, object]:
+    def _table(self, part: Table[Any]) -> dict[str, object]:
+        grid = grid_of(part)
+        if not grid.lines:
+            return {}
+        rows = [(visible(line.link), [_cell(cell, line.style) for cell in line.cells]) for line in grid.lines]
+        name = self._id("table")
+        if len(rows) > STATIC_ROWS:
+            self.tables[name] = [(key, [_compact(*cell) for cell in cells]) for key, cells in rows[STATIC_ROWS:]]
+        columns = [{"heading": visible(each.heading), "left": each.left} for each in grid.columns]
+        return {
+            "type": "table",
+            "id": name,
+            "title": visible(part.title),
+            "columns": columns,
+            "rows": rows[:STATIC_ROWS],
+            "number": len(rows),
+        }
+
+    def _old_table(self, part: old_table.Table) -> dict[str, object]:
         return self._linked(LinkedTable(part, ()))
 
     def _linked(self, part: LinkedTable) -> dict[str, object]:
@@ -199,10 +234,23 @@ class _Build:
             "number": len(rows),
         }
 
-    def _chart(self, part: Chart) -> dict[str, object]:
+    def _chart(self, part: OldChart) -> dict[str, object]:
         name = self._id("chart")
-        self.kinds.add(part.kind)
-        self.charts[name] = {"kind": part.kind, "summary": visible(part.summary), "data": part.data}
+        self.kinds.add(f"old_charts/{part.kind}")
+        self.charts[name] = {"kind": part.kind, "summary": visible(part.summary), "data": part.data, "old": True}
+        return {
+            "type": "chart",
+            "id": name,
+            "title": visible(part.title),
+            "summary": visible(part.summary),
+            "height": part.height,
+            "table": self._old_table(part.table),
+        }
+
+    def _new_chart(self, part: Chart) -> dict[str, object]:
+        name = self._id("chart")
+        self.kinds.add(f"charts/{part.kind}")
+        self.charts[name] = {"kind": part.kind, "summary": visible(part.summary), "data": _chart_data(part)}
         return {
             "type": "chart",
             "id": name,
@@ -228,9 +276,12 @@ _DRAWN: Mapping[type, Callable[[_Build, Any], dict[str, object]]] = {
     Line: _Build._line,
     Verbatim: _Build._verbatim,
     Table: _Build._table,
-    LinkedTable: _Build._linked,
-    Chart: _Build._chart,
+    Chart: _Build._new_chart,
     Drawing: _Build._drawing,
+    old_table.Table: _Build._old_table,
+    LinkedTable: _Build._linked,
+    OldChart: _Build._chart,
+    OldDrawing: _Build._drawing,
 }
 
 
@@ -243,6 +294,26 @@ def _cells(row: Row) -> list[tuple[str, float | None, str]]:
     styles = [f"{row.style} {row.styles.get(place, '')}".strip() for place in range(len(row.cells))]
     texts = [visible(text) for text in row.cells]
     return [(text, number_in(text), style) for text, style in zip(texts, styles, strict=True)]
+
+
+def _cell(cell: Cell, style: str) -> tuple[str, float | None, str]:
+    """Text, the number to sort by, and the style."""
+    value = cell.value[0] if isinstance(cell.value, tuple) and cell.value else cell.value
+    number = float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+    return visible(cell.text), number, f"{style} {cell.style}".strip()
+
+
+def _chart_data(part: Chart) -> dict[str, object]:
+    """What a script draws: one picture, or several of which select boxes choose one."""
+    offered = [each for each in part.filters if len(each.values) > 1]
+    if not offered:
+        return msgspec.to_builtins(part.layers[0].picture)  # type: ignore[no-any-return]
+    names = {each.name for each in offered}
+    layers = [
+        {"only": {n: v for n, v in each.only.items() if n in names}, **msgspec.to_builtins(each.picture)}
+        for each in part.layers
+    ]
+    return {"filters": [each._asdict() for each in offered], "layers": layers}
 
 
 def _compact(text: str, value: float | None, style: str) -> str | tuple[str, float | None, str]:

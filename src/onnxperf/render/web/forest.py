@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from onnxperf.render.kit.table import Column, Row, Table
-from onnxperf.render.web.base import Chart
+from onnxperf.render.kit.old_table import Column, Row, Table
 from onnxperf.render.web.layers import Filter, Layer, layered
+from onnxperf.render.web.old_base import Chart
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import interval, ratio
 

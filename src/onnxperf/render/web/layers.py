@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from onnxperf.render.kit.table import Table
-from onnxperf.render.web.base import Chart
+from onnxperf.render.kit.old_table import Table
+from onnxperf.render.web.old_base import Chart
 
 
 class Filter(NamedTuple):

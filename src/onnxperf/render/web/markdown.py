@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from onnxperf.render.kit.markdown import markdown_text, part_markdown
+from onnxperf.render.kit.old_table import plain_table
 from onnxperf.render.kit.page import Verbatim
-from onnxperf.render.kit.table import plain_table
-from onnxperf.render.web.base import Chart, Drawing, LinkedTable, Part, Section, Story
+from onnxperf.render.web.old_base import Chart, Drawing, LinkedTable, Part, Section, Story
 
 
 def report_markdown(stories: Sequence[Story]) -> str:

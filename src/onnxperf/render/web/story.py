@@ -1,67 +1,68 @@
-"""What every story tells, whatever was measured: the answer, what limits it, where and how to measure it again."""
+"""A result as an HTML page tells it: the answer, what limits it, its parts, where and how to measure it again."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from onnxperf.options.spelling import as_flags
 from onnxperf.records.base import Machine
 from onnxperf.render.kit.machine import machine_facts
-from onnxperf.render.kit.page import INTERRUPTED, Page
-from onnxperf.render.kit.table import Table
-from onnxperf.render.web.base import LinkedTable, Part, Section, Story, without_story
+from onnxperf.render.kit.page import Answer, Note, Page, Section, Warn, sections_of
 
 _ENGINES = ("onnxperf", "onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "openvino", "numpy", "torch")
 """What decides how fast a model is: the versions to install for the same measurement."""
 
 
-class Claim(NamedTuple):
-    """What a result says."""
+class Story(NamedTuple):
+    """One result, from its answer to its details."""
 
     kind: str
     """The command."""
     topic: str
+    """What was measured."""
     answers: Sequence[str]
-    limits: Sequence[str]
+    """The question answered, in plain sentences."""
+    warnings: Sequence[str]
     """What limits the answer."""
-    interrupted: bool = False
+    notes: Sequence[str]
+    sections: Sequence[Any]
+    machine: Sequence[tuple[str, str]] = ()
+    """Names and values."""
+    command: str = ""
+    snippet: str = ""
+    """How to measure it again."""
+
+    @property
+    def summary(self) -> list[tuple[str, str]]:
+        """The same without its parts, for the first sheet of a workbook."""
+        said = {"answer": self.answers, "warning": self.warnings, "note": self.notes}
+        texts = [(name, text) for name, several in said.items() for text in several]
+        command = [("command", self.command)] if self.command else []
+        return [("what", f"{self.kind} {self.topic}".strip()), *texts, *self.machine, *command]
 
 
-def story_of(record: Struct, claim: Claim, sections: Sequence[Section], page: Page) -> Story:
-    """A record as a story: its sections, then the page that the command line prints."""
+def story_of(record: Struct, kind: str, topic: str, limits: Sequence[str], page: Page) -> Story:
+    """A page as its HTML form tells it, with the conditions of the measurement."""
     machine: Machine | None = getattr(record, "machine", None)
     command: str = getattr(record, "command", "")
-    warnings = [*([INTERRUPTED.text] if claim.interrupted else []), *claim.limits]
-    notes = [note for note in _notes(record) if note not in warnings]
-    details = [
-        part for part in without_story(page, [*claim.answers, *warnings, *notes]) if not _is_told(part, sections)
-    ]
-    story = Story(
-        kind=claim.kind,
-        topic=claim.topic,
-        answers=claim.answers,
-        warnings=warnings,
-        notes=notes,
-        sections=[*sections, Section("Details", details)],
+    spell = as_flags if command.startswith("onnxperf ") else str
+    warnings = list(dict.fromkeys([*(part.text for part in page if isinstance(part, Warn)), *limits]))
+    notes = [part.text for part in page if isinstance(part, Note) and part.text not in warnings]
+    sections: list[Section] = sections_of(page)
+    return Story(
+        kind=kind,
+        topic=topic,
+        answers=[spell(part.text) for part in page if isinstance(part, Answer)],
+        warnings=[spell(text) for text in warnings],
+        notes=[spell(text) for text in dict.fromkeys(notes)],
+        sections=sections,
         machine=machine_facts(machine) if machine is not None else (),
         command=command,
         snippet=_snippet(command, machine),
     )
-    return _in_flags(story) if command.startswith("onnxperf ") else story
-
-
-def _is_told(part: Part, sections: Sequence[Section]) -> bool:
-    """Whether a section shows this table already."""
-    told = [each.table for section in sections for each in section.parts if isinstance(each, LinkedTable)]
-    return isinstance(part, Table) and bool(part.title) and part.title in [table.title for table in told]
-
-
-def _notes(record: Struct) -> list[str]:
-    parts = [record, *getattr(record, "cases", ())]
-    return list(dict.fromkeys(note for part in parts for note in getattr(part, "notes", ())))
 
 
 def _snippet(command: str, machine: Machine | None) -> str:
@@ -70,12 +71,3 @@ def _snippet(command: str, machine: Machine | None) -> str:
         return ""
     pins = [f"{name}=={machine.versions[name]}" for name in _ENGINES if name in machine.versions]
     return "\n".join([f"pip install {' '.join(pins)}", command])
-
-
-def _in_flags(story: Story) -> Story:
-    """The same with options as they are typed."""
-    return story._replace(
-        answers=[as_flags(text) for text in story.answers],
-        warnings=[as_flags(text) for text in story.warnings],
-        notes=[as_flags(text) for text in story.notes],
-    )

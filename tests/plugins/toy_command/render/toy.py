@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from onnxperf.records.toy import Toy  # type: ignore[import-not-found]
 
+from onnxperf.render.kit.old_table import plain_table
 from onnxperf.render.kit.page import Heading, Part, closing
-from onnxperf.render.kit.table import plain_table
 from onnxperf.wording.numbers import grouped
 
 

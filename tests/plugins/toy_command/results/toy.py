@@ -7,10 +7,10 @@ from onnxperf.render.race.toy import toy_page  # type: ignore[import-not-found]
 from pandas import Series
 
 from onnxperf.render.kit.page import Page
-from onnxperf.results.base import Result
+from onnxperf.results.old_base import OldResult
 
 
-class ToyResult(Result[Toy]):
+class ToyResult(OldResult[Toy]):
     """What `onnxperf.toy` returns."""
 
     tables = {"operators": lambda self: Series(self.record.operators, name="nodes").rename_axis("operator").to_frame()}

@@ -54,13 +54,13 @@ onnxperf.startCharts = () => {
 
   const draw = (figure) => {
     if (drawn.has(figure)) return;
-    const { kind, summary, data } = onnxperf.data.charts[figure.id];
+    const { kind, summary, data, old } = onnxperf.data.charts[figure.id];
     const canvas = figure.querySelector(".canvas");
     canvas.style.height = `${figure.dataset.height}px`;
     const chart = echarts.init(canvas, null, { renderer: "canvas" });
     const redraw = (replace = true) => {
       const look = onnxperf.look();
-      chart.setOption(shared(onnxperf.charts[kind](onnxperf.chosen(figure, data, redraw), look, { width: canvas.clientWidth, figure, redraw }), look, summary), replace);
+      chart.setOption(shared((old ? onnxperf.charts : onnxperf.painters)[kind](onnxperf.chosen(figure, data, redraw), look, { width: canvas.clientWidth, figure, redraw }), look, summary), replace);
     };
     drawn.set(figure, { chart, redraw });
     redraw();

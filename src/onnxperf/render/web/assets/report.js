@@ -2,6 +2,7 @@
 // What all parts of the page share: the theme, and what is selected.
 const onnxperf = {
   data: JSON.parse(document.getElementById("data").textContent),
+  painters: {},  // functions by kind: (picture, look, place) -> option of ECharts
   charts: {},  // functions by kind: (data, look) -> option of ECharts
   selecting: [],  // functions that receive the key that is selected, and who selected it
   theming: [],  // functions that redraw in other colours

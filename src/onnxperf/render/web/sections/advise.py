@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from onnxperf.records.advice import FASTER, Advice, TrialOutcome, Tried
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
-from onnxperf.render.web.base import Part, Section
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.web.forest import BLUE, GREEN, GREY, PINK, YELLOW, Forest, ForestMark, forest_chart, has_marks
+from onnxperf.render.web.old_base import Part, Section
 from onnxperf.wording.names import name_of, visible
 from onnxperf.wording.numbers import count, factor, interval, ratio
 

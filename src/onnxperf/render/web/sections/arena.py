@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from onnxperf.records.node_memory import NodeMemories
 from onnxperf.records.profile import link
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.profile.node_memory import node_label
 from onnxperf.render.web.bars import size_unit
-from onnxperf.render.web.base import Chart, Section
+from onnxperf.render.web.old_base import Chart, Section
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import decimal_size, grouped
 

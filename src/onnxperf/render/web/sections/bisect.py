@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from onnxperf.records.bisect import Bisection, BisectStep
-from onnxperf.render.kit.table import Column, Row, Table
+from onnxperf.render.kit.old_table import Column, Row, Table
 from onnxperf.render.web.bars import BarSeries, bars_data
-from onnxperf.render.web.base import Chart, Part, Section
 from onnxperf.render.web.forest import GREEN, GREY, RED, YELLOW, Forest, ForestMark, forest_chart, has_marks
+from onnxperf.render.web.old_base import Chart, Part, Section
 from onnxperf.render.web.plots import ChartAxis
 from onnxperf.wording.names import name_of, visible
 from onnxperf.wording.numbers import count, duration, duration_unit, factor, interval, microseconds, size

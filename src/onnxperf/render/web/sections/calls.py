@@ -7,9 +7,9 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
 from onnxperf.records.race import P90_CALLS, P99_CALLS, Case, Subject
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
-from onnxperf.render.web.base import Part
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.web.layers import Filter, Layer, layered
+from onnxperf.render.web.old_base import Part
 from onnxperf.render.web.plots import ChartAxis, ChartLine, Point, finite, lines_data, value_axis
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, duration, duration_unit, percent

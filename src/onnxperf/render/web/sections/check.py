@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from onnxperf.records.check import Check, Difference
 from onnxperf.render.race.check import differences_table
 from onnxperf.render.web.bars import BarSeries, bars_data
-from onnxperf.render.web.base import Chart, Part, Section
 from onnxperf.render.web.forest import BLUE, RED
+from onnxperf.render.web.old_base import Chart, Part, Section
 from onnxperf.render.web.plots import finite, value_axis
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, grouped, significant

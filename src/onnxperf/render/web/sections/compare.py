@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from onnxperf.records.runs import ComparedSubject, RunComparison
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
-from onnxperf.render.web.base import Section
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.web.forest import (
     GREY,
     VERDICT_COLOURS,
@@ -14,6 +13,7 @@ from onnxperf.render.web.forest import (
     forest_chart,
     has_marks,
 )
+from onnxperf.render.web.old_base import Section
 from onnxperf.wording.names import dims_text, name_of, visible
 from onnxperf.wording.numbers import count, duration
 

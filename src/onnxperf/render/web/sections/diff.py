@@ -10,7 +10,7 @@ from onnxperf.records.profile import Profile, link, operator_link
 from onnxperf.render.profile.diff import rows_table, sources_table
 from onnxperf.render.profile.groups import side_names
 from onnxperf.render.web.bars import BarSeries, bars, time_unit
-from onnxperf.render.web.base import Chart, LinkedTable, Part, Section
+from onnxperf.render.web.old_base import Chart, LinkedTable, Part, Section
 from onnxperf.render.web.sections.race import race_sections
 from onnxperf.wording.numbers import count, microseconds, ratio
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from onnxperf.records.doctor import MachineReport
 from onnxperf.records.headroom import Peaks
-from onnxperf.render.kit.table import Column, Row, Table
+from onnxperf.render.kit.old_table import Column, Row, Table
 from onnxperf.render.web.bars import BarSeries, bars_data
-from onnxperf.render.web.base import Chart, Part, Section
+from onnxperf.render.web.old_base import Chart, Part, Section
 from onnxperf.render.web.plots import ChartAxis, ChartLine, Point, lines_data, value_axis
 from onnxperf.wording.numbers import count, decimal_size, per_second
 

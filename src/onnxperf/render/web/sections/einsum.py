@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from onnxperf.records.einsum import EinsumPlan, OrderTime, Rewrite, RewrittenSite
-from onnxperf.render.kit.table import Column, Row, Table
+from onnxperf.render.kit.old_table import Column, Row, Table
 from onnxperf.render.race.rewrite import nodes_text
 from onnxperf.render.web.bars import BarSeries, bars_data
-from onnxperf.render.web.base import Chart, Part, Section
 from onnxperf.render.web.forest import (
     BLUE,
     GREEN,
@@ -22,6 +21,7 @@ from onnxperf.render.web.forest import (
     forest_chart,
     has_marks,
 )
+from onnxperf.render.web.old_base import Chart, Part, Section
 from onnxperf.render.web.plots import ChartAxis
 from onnxperf.render.web.sections.race import race_sections
 from onnxperf.wording.names import name_of, visible

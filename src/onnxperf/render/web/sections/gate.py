@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from onnxperf.records.gate import Gate, GateControl, GateLimit, GateOutcome
 from onnxperf.render.race.gate import gate_table
-from onnxperf.render.web.base import Part, Section
 from onnxperf.render.web.forest import BLUE, GREEN, RED, YELLOW, Forest, ForestMark, forest_chart, has_marks
+from onnxperf.render.web.old_base import Part, Section
 from onnxperf.render.web.sections.race import cases_sections, labels_of
 from onnxperf.wording.names import dims_text
 from onnxperf.wording.numbers import count, significant

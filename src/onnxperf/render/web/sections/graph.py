@@ -8,9 +8,9 @@ from typing import NamedTuple
 from onnxperf.records.profile import link
 from onnxperf.records.view import GraphView, ViewGraph, ViewNode
 from onnxperf.render.graph.shared import operator_text, type_text
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.kit.page import Line
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
-from onnxperf.render.web.base import Drawing, LinkedTable, Part, Section
+from onnxperf.render.web.old_base import Drawing, LinkedTable, Part, Section
 from onnxperf.wording.names import capital, name_of, visible
 from onnxperf.wording.numbers import count, decimal_size, grouped, magnitude, microseconds, percent
 

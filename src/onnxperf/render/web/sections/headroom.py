@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from onnxperf.records.headroom import Headroom, Limit
 from onnxperf.records.profile import NodeTime, Profile
-from onnxperf.render.kit.table import Column, Row, Table
+from onnxperf.render.kit.old_table import Column, Row, Table
 from onnxperf.render.profile.headroom import NOT_DRAWN, could_win_text, headroom_tables
 from onnxperf.render.web.bars import BarSeries, bars, time_unit
-from onnxperf.render.web.base import Chart, LinkedTable, Part, Section
+from onnxperf.render.web.old_base import Chart, LinkedTable, Part, Section
 from onnxperf.render.web.sections.timeline import GREY
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, microseconds, per_second, percent, ratio, significant

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from onnxperf.records.history import ChangePoint, History, HistorySeries
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.race.history_chart import levels, tick_text
-from onnxperf.render.web.base import Chart, Section
 from onnxperf.render.web.forest import BLUE, RED
+from onnxperf.render.web.old_base import Chart, Section
 from onnxperf.render.web.plots import ChartAxis, ChartLine, Point, lines_data, value_axis
 from onnxperf.wording.names import capital, dims_text, name_of, visible
 from onnxperf.wording.numbers import count, duration, duration_unit, factor, grouped, interval

@@ -5,7 +5,7 @@ from __future__ import annotations
 from onnxperf.records.lines import LineMemory, MemoryLines
 from onnxperf.render.memory.lines import lines_table
 from onnxperf.render.web.bars import MEGABYTES, BarSeries, bars
-from onnxperf.render.web.base import Chart, Section
+from onnxperf.render.web.old_base import Chart, Section
 from onnxperf.wording.names import name_of, shortened
 from onnxperf.wording.numbers import count, in_megabytes
 

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from onnxperf.records.race import Case
 from onnxperf.records.sweep import Duel, SweepPanel, SweepRow, dims_of, subject_in, subjects_of, time_of, values_of
 from onnxperf.records.sweep import word_of as why_missing
-from onnxperf.render.kit.table import Column, Row, Table
-from onnxperf.render.web.base import Part
+from onnxperf.render.kit.old_table import Column, Row, Table
 from onnxperf.render.web.forest import BLUE, GREEN, GREY, RED
 from onnxperf.render.web.layers import Filter, Layer, layered
+from onnxperf.render.web.old_base import Part
 from onnxperf.wording.names import dims_text, name_of, visible
 from onnxperf.wording.numbers import count, duration, interval, ratio
 

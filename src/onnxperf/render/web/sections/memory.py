@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from onnxperf.records.memory import Memory, MemoryCase, MemorySubject, StepName
-from onnxperf.render.kit.table import Column, Row, Table
+from onnxperf.render.kit.old_table import Column, Row, Table
 from onnxperf.render.memory.page import peaks_table
 from onnxperf.render.web.bars import MEGABYTES, BarSeries, bars
-from onnxperf.render.web.base import Chart, Part, Section
+from onnxperf.render.web.old_base import Chart, Part, Section
 from onnxperf.wording.names import name_of, sizes_text
 from onnxperf.wording.numbers import count, duration, duration_unit, in_megabytes
 

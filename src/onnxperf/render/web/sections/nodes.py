@@ -5,7 +5,7 @@ from __future__ import annotations
 from onnxperf.records.sweep import NodeComparison
 from onnxperf.render.kit.page import Line
 from onnxperf.render.race.nodes import nodes_table
-from onnxperf.render.web.base import Section
+from onnxperf.render.web.old_base import Section
 
 
 def nodes_section(found: NodeComparison) -> Section:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from onnxperf.records.profile import Optimization, SourceGroup
-from onnxperf.render.kit.table import Column, Row, Table
+from onnxperf.render.kit.old_table import Column, Row, Table
 from onnxperf.render.profile.groups import inside, members
 from onnxperf.render.web.bars import BarSeries, bars
-from onnxperf.render.web.base import Chart, Section
+from onnxperf.render.web.old_base import Chart, Section
 from onnxperf.wording.numbers import count, grouped
 
 _OPERATORS = 18

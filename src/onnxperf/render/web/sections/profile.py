@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from onnxperf.records.profile import ModuleTime, Profile, SourceTime, Timeline, module_link, operator_link, sum_of
-from onnxperf.render.kit.table import Column, Row, Table, chosen
+from onnxperf.render.kit.old_table import Column, Row, Table, chosen
 from onnxperf.render.profile.groups import TIMELESS
 from onnxperf.render.profile.tables import (
     costly_tree,
@@ -16,7 +16,7 @@ from onnxperf.render.profile.tables import (
     sources_table,
 )
 from onnxperf.render.web.bars import BarSeries, bars, time_unit
-from onnxperf.render.web.base import Chart, LinkedTable, Part, Section
+from onnxperf.render.web.old_base import Chart, LinkedTable, Part, Section
 from onnxperf.render.web.sections.graph import NO_GRAPH, DrawnGraph, graph_section
 from onnxperf.render.web.sections.headroom import headroom_sections
 from onnxperf.render.web.sections.timeline import timeline_sections

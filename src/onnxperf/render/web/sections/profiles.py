@@ -5,7 +5,7 @@ from __future__ import annotations
 from onnxperf.records.profile import Profile
 from onnxperf.records.profiles import Profiles
 from onnxperf.render.web.bars import BarSeries, bars, time_unit
-from onnxperf.render.web.base import Chart, Section
+from onnxperf.render.web.old_base import Chart, Section
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, microseconds
 

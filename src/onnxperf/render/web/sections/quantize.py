@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from onnxperf.records.quantize import FLOAT32, LayerChange, Quantization, TriedWay
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.web.bars import BarSeries, bars_data
-from onnxperf.render.web.base import Chart, Part, Section
 from onnxperf.render.web.forest import (
     BLUE,
     GREY,
@@ -19,6 +18,7 @@ from onnxperf.render.web.forest import (
     forest_chart,
     has_marks,
 )
+from onnxperf.render.web.old_base import Chart, Part, Section
 from onnxperf.render.web.plots import ChartAxis, finite
 from onnxperf.render.web.sections.race import race_parts
 from onnxperf.wording.names import first_of, name_of, visible

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from onnxperf.records.race import Case, Subject
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.race.instructions import instruction_table
 from onnxperf.render.race.split import split_table
 from onnxperf.render.web.bars import BarSeries, bars_data
-from onnxperf.render.web.base import Part, Section
 from onnxperf.render.web.forest import (
     BLUE,
     GREY,
@@ -23,6 +22,7 @@ from onnxperf.render.web.forest import (
     has_marks,
 )
 from onnxperf.render.web.layers import Filter, Layer, layered
+from onnxperf.render.web.old_base import Part, Section
 from onnxperf.render.web.plots import ChartAxis
 from onnxperf.render.web.sections.calls import distribution, percentiles
 from onnxperf.render.web.sections.samples import samples

@@ -7,9 +7,9 @@ from statistics import median
 from typing import NamedTuple
 
 from onnxperf.records.race import Block, Case, Subject
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
-from onnxperf.render.web.base import Part
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.web.layers import Filter, Layer, layered
+from onnxperf.render.web.old_base import Part
 from onnxperf.render.web.plots import rounded, value_axis
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, duration, duration_unit, grouped

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from onnxperf.records.race import Case
 from onnxperf.records.sweep import SweepPanel, subject_in, subjects_of, time_interval, time_of, values_of, word_of
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
-from onnxperf.render.web.base import Part
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.web.layers import Filter, Layer, layered
+from onnxperf.render.web.old_base import Part
 from onnxperf.render.web.plots import ChartAxis, ChartLine, Point, lines_data, rounded, value_axis
 from onnxperf.wording.names import dims_text, name_of, visible
 from onnxperf.wording.numbers import count, duration, duration_unit

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from onnxperf.records.stack import FunctionTime, Stack, StackFrame
-from onnxperf.render.kit.table import Column, Row, Table
-from onnxperf.render.web.base import Chart, LinkedTable, Section
+from onnxperf.render.kit.old_table import Column, Row, Table
+from onnxperf.render.web.old_base import Chart, LinkedTable, Section
 from onnxperf.wording.names import name_of, visible
 from onnxperf.wording.numbers import count, duration, duration_unit, grouped, percent
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from onnxperf.records.race import Bench, Case
 from onnxperf.records.sweep import SweepModel, SweepPanel, dims_of, word_of
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
-from onnxperf.render.web.base import Part, Section
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
+from onnxperf.render.web.old_base import Part, Section
 from onnxperf.render.web.sections.matrices import times, winners
 from onnxperf.render.web.sections.race import cases_sections, labels_of
 from onnxperf.render.web.sections.sizes import curves

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from onnxperf.records.node_memory import NodeMemories, NodeMemory
 from onnxperf.records.profile import Profile, Timeline, modules_around, operator_link
+from onnxperf.render.kit.old_table import Column, Row, Table
 from onnxperf.render.kit.page import Line
-from onnxperf.render.kit.table import Column, Row, Table
 from onnxperf.render.web.bars import time_unit
-from onnxperf.render.web.base import Chart, Section
+from onnxperf.render.web.old_base import Chart, Section
 from onnxperf.render.web.sections.arena import arena_chart
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, grouped, microseconds

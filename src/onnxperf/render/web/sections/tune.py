@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from onnxperf.records.tune import Goal, TuneRow, Tuning
-from onnxperf.render.kit.table import Column, Row, Table, without_empty
-from onnxperf.render.web.base import Chart, Part, Section
+from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.web.forest import (
     BLUE,
     GREEN,
@@ -19,6 +18,7 @@ from onnxperf.render.web.forest import (
     forest_chart,
     has_marks,
 )
+from onnxperf.render.web.old_base import Chart, Part, Section
 from onnxperf.render.web.plots import ChartAxis
 from onnxperf.render.web.sections.race import race_parts
 from onnxperf.wording.names import name_of, visible

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from onnxperf.render.kit.old_table import Table
 from onnxperf.render.kit.page import Page
 from onnxperf.render.kit.page import Part as PagePart
-from onnxperf.render.kit.table import Table
+from onnxperf.render.web.story import Story
 
 
 class Chart(NamedTuple):
@@ -51,26 +52,6 @@ class Section(NamedTuple):
 
     title: str
     parts: Sequence[Part]
-
-
-class Story(NamedTuple):
-    """One result, told from its answer to its details."""
-
-    kind: str
-    """The command."""
-    topic: str
-    """What was measured."""
-    answers: Sequence[str]
-    """The question answered, in plain sentences."""
-    warnings: Sequence[str]
-    """What limits the answer."""
-    notes: Sequence[str]
-    sections: Sequence[Section]
-    machine: Sequence[tuple[str, str]] = ()
-    """Names and values."""
-    command: str = ""
-    snippet: str = ""
-    """How to measure it again."""
 
 
 def without_tables(story: Story) -> Story:

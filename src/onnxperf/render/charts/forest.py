@@ -1,0 +1,148 @@
+"""A forest: comparisons with their intervals, one row each, around the line at 1."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, TypeVar
+
+from msgspec import Struct
+
+from onnxperf.render.charts.base import (
+    GREY,
+    VERDICT_COLORS,
+    Axis,
+    Chart,
+    Filter,
+    Layer,
+    Picture,
+    linear_ticks,
+    log_ticks,
+)
+from onnxperf.render.kit.comparison import Compared, comparison_table, ends_of
+from onnxperf.render.kit.table import On, Table
+from onnxperf.wording.names import name_of, visible
+from onnxperf.wording.numbers import interval, ratio
+
+R = TypeVar("R")
+
+_FURTHEST = 2.0
+"""How far beyond the outermost value intervals are drawn: those of few launches would squeeze all others."""
+_SPREAD, _OUTLIER = 8, 12.0
+"""From so many marks on, one that is further from the next than this is clipped."""
+_LOG_FROM = 5.0
+"""Ratio of the ends of the axis from which on it is logarithmic."""
+_MARGIN = 0.06
+_ROW, _AROUND = 40, 62
+"""Heights in pixels: of a row, and of the axis."""
+
+
+class Mark(Struct, frozen=True):
+    """A comparison; its interval ends at its value where it has none."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    color: int
+    label: str
+    """Ratio and verdict, written at the mark."""
+    words: str
+    """What a tooltip says."""
+    key: str = ""
+
+
+class Forest(Picture, frozen=True):
+    """What a painter of forests draws; what lies beyond the axis is clipped there, with an arrow and its value."""
+
+    kind: ClassVar[str] = "forest"
+    marks: Sequence[Mark]
+    axis: Axis
+    effect: float | None = None
+    """Around 1, what does not matter."""
+
+    @property
+    def height(self) -> int:
+        """A row per mark."""
+        return _AROUND + _ROW * max(len(self.marks), 1)
+
+
+def forest(by: Compared[R], rows: Sequence[R], effect: float | None = None) -> Forest:
+    """The comparisons that have a ratio."""
+    marks = [_mark(by, row) for row in rows if _sound(by.of(row).ratio)]
+    low, high, is_log = _range(marks)
+    ticks = log_ticks(low, high) if is_log else linear_ticks(low, high)
+    return Forest(marks, Axis(by.axis or by.ratio, low, high, is_log, ticks), effect)
+
+
+def forest_chart(
+    title: str,
+    summary: str,
+    by: Compared[R],
+    rows: Sequence[R],
+    effect: float | None = None,
+    table: Table[Any] | None = None,
+    on: On = "all",
+) -> list[Chart]:
+    """A chart of comparisons, with the one table of them behind it; none where no comparison has a ratio."""
+    drawn = forest(by, rows, effect)
+    if not drawn.marks:
+        return []
+    return [Chart(title, summary, [Layer(drawn)], table or comparison_table(by, rows), on=on)]
+
+
+def forests_chart(
+    title: str, summary: str, forests: Mapping[str, Forest], table: Table[Any], name: str, on: On = "all"
+) -> list[Chart]:
+    """The same for several cases, of which a select box of that name chooses one."""
+    drawn = {label: each for label, each in forests.items() if each.marks}
+    if not drawn:
+        return []
+    filters = [Filter(name, list(drawn), column=0)] if len(drawn) > 1 else []
+    layers = [Layer(each, {name: label} if len(drawn) > 1 else {}) for label, each in drawn.items()]
+    return [Chart(title, summary, layers, table, filters, on)]
+
+
+def _mark(by: Compared[R], row: R) -> Mark:
+    comparison, word, ends = by.of(row), by.said(row), ends_of(by.of(row))
+    value = comparison.ratio or 1.0
+    low, high = (each if _sound(each) else value for each in ends or (value, value))
+    label = word if word == "baseline" else f"{ratio(value)} {word}".strip()
+    within = f"95 % CI {interval(low, high)}" if ends else ""
+    words = [label, within, by.tooltip(row) if by.tooltip else "", comparison.reason]
+    return Mark(
+        name=name_of(by.name(row)),
+        value=value,
+        low=low,
+        high=high,
+        color=VERDICT_COLORS.get(word, GREY) if by.color is None else by.color(row),
+        label=visible(label),
+        words="\n".join(visible(each) for several in filter(None, words) for each in several.split("\n")),
+    )
+
+
+def _range(marks: Sequence[Mark]) -> tuple[float, float, bool]:
+    """Both ends of the axis, and whether it is logarithmic."""
+    values = _without_outliers(sorted([1.0, *(mark.value for mark in marks)]))
+    shown = [mark for mark in marks if values[0] <= mark.value <= values[-1]]
+    low = max(min([1.0, *(mark.low for mark in shown)]), values[0] / _FURTHEST)
+    high = min(max([1.0, *(mark.high for mark in shown)]), values[-1] * _FURTHEST)
+    if high / low > _LOG_FROM:
+        margin = (high / low) ** _MARGIN
+        return low / margin, high * margin, True
+    span = max(high - low, 0.02)
+    return low - _MARGIN * span, high + _MARGIN * span, False
+
+
+def _without_outliers(values: Sequence[float]) -> list[float]:
+    """The sorted values without those far from all others, where there are many; 1 stays."""
+    kept = list(values)
+    while len(kept) > _SPREAD and kept[-1] != 1.0 and kept[-1] / kept[-2] > _OUTLIER:
+        kept.pop()
+    while len(kept) > _SPREAD and kept[0] != 1.0 and kept[1] / kept[0] > _OUTLIER:
+        kept.pop(0)
+    return kept
+
+
+def _sound(value: float | None) -> bool:
+    return value is not None and math.isfinite(value) and value > 0

@@ -1,0 +1,179 @@
+"""Columns of tables: where their values come from, how a screen shows them and what files hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
+
+from msgspec import Struct
+
+from onnxperf.wording.names import name_of, visible
+from onnxperf.wording.numbers import (
+    NOTHING,
+    duration,
+    factor,
+    grouped,
+    in_megabytes,
+    interval,
+    mean_count,
+    microseconds,
+    per_second,
+    percent,
+    ratio,
+    significant,
+    size,
+)
+
+R = TypeVar("R")
+
+FILES_ONLY = 1_000_000
+"""Width of a column that no screen shows."""
+Kind = Literal["text", "number", "whole", "flag", "moment"]
+
+
+class Format(NamedTuple):
+    """How values of one kind are shown on a screen, and what they are in files."""
+
+    text: Callable[[Any], str]
+    """A value as a person reads it."""
+    kind: Kind = "number"
+    """Its type in DataFrames and files; words start at the left, numbers end at the right."""
+    excel: str = "General"
+    """Its number format in a spreadsheet, with the unit."""
+    parts: Sequence[str] = ()
+    """Endings of its keys in files, if a value is a tuple that needs several columns there."""
+
+    def shown(self, value: Any) -> str:
+        """A value as a screen shows it: a dash for a number that is not known, nothing for a missing text."""
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            return "" if self.kind in ("text", "flag") else NOTHING
+        return self.text(value)
+
+
+TEXT = Format(visible, "text")
+NAME = Format(name_of, "text")
+FLAG = Format(lambda value: "yes" if value else "no", "flag")
+MOMENT = Format(str, "moment")
+NUMBER = Format(significant, excel="0.00#")
+WHOLE = Format(grouped, "whole", "#,##0")
+MEAN_COUNT = Format(mean_count, excel="#,##0.##")
+NS = Format(duration, excel='#,##0.0 "ns"')
+WHOLE_NS = Format(duration, "whole", '#,##0 "ns"')
+US = Format(microseconds, excel='#,##0.00 "µs"')
+BYTES = Format(size, "whole", '#,##0 "B"')
+MB = Format(in_megabytes, "whole", '#,##0 "B"')
+RATIO = Format(ratio, excel='0.000"×"')  # noqa: RUF001
+FACTOR = Format(factor, excel="0.000")
+SHARE = Format(percent, excel="0.0%")
+RATE = Format(per_second, excel="#,##0.0")
+INTERVAL = Format(lambda ends: interval(*ends), excel="0.000", parts=("_low", "_high"))
+"""A pair of ends, or None."""
+
+_BY_ENDING = {"_ns": NS, "_us": US, "_bytes": BYTES, "share": SHARE, "ratio": RATIO, "speedup": RATIO}
+
+
+class Cell(NamedTuple):
+    """What a screen shows of one value, the value to sort by, and its style."""
+
+    text: str
+    value: Any = None
+    style: str = ""
+
+
+class Column(NamedTuple, Generic[R]):
+    """One column of every form of a table: screens, HTML, Markdown, DataFrame, CSV, Excel and Parquet."""
+
+    key: str
+    """Its name in DataFrames and files; empty for a column that only screens show."""
+    heading: str
+    """Its name on screens."""
+    value: Callable[[R], Any]
+    """Its value in a row; None if there is none."""
+    format: Format = TEXT
+    width: int = 0
+    """From which width of a console on it is shown; among those that still lack room, the widest go first."""
+    style: Callable[[R], str] | str = ""
+    """Styles of its cells: bold, dim, red, green, yellow, cyan."""
+    text: Callable[[R], str] | None = None
+    """What screens show in place of the formatted value, such as an indented name."""
+    room: int = 0
+    """Cells at least as wide as this may lose their middle; 0: they never do."""
+    cut: bool = False
+    """Long cells lose their end instead of their middle: sentences; goes with `room`."""
+    folds: bool = False
+    """Long cells continue in the lines below; goes with `room`."""
+    breaks: bool = False
+    """A table too wide for a console may continue below from here, with the columns before the first such one."""
+
+    @property
+    def left(self) -> bool:
+        """Whether its cells start at the left."""
+        return self.format.kind in ("text", "flag")
+
+    @property
+    def file_keys(self) -> list[str]:
+        """Its names in files."""
+        return [self.key + part for part in self.format.parts or ("",)] if self.key else []
+
+    def cell(self, row: R) -> Cell:
+        """What a screen shows in a row."""
+        value = self.value(row)
+        style = self.style if isinstance(self.style, str) else self.style(row)
+        return Cell(self.format.shown(value) if self.text is None else self.text(row), value, style)
+
+    def of(self, inner: Callable[[Any], R]) -> Column[Any]:
+        """The same column for rows of which it reads a part."""
+        read, style, text = self.value, self.style, self.text
+        return self._replace(
+            value=lambda row: read(inner(row)),
+            style=style if isinstance(style, str) else lambda row: style(inner(row)),
+            text=None if text is None else lambda row: text(inner(row)),
+        )
+
+
+def for_files(key: str, value: Callable[[R], Any], format: Format = TEXT) -> Column[R]:
+    """A column that only files have."""
+    return Column(key, "", value, format, FILES_ONLY)
+
+
+def for_screens(heading: str, value: Callable[[R], Any], format: Format = TEXT, **more: Any) -> Column[R]:
+    """A column that no file has."""
+    return Column("", heading, value, format, **more)
+
+
+def field_columns(
+    kind: type[Struct], names: Iterable[str] = (), formats: dict[str, Format] | None = None
+) -> list[Column[Any]]:
+    """Columns of files for fields of a record: all of them, or those named; their endings tell units and types."""
+    known = {field.name: field for field in _fields(kind)}
+    chosen = list(names) or list(known)
+    return [
+        for_files(name, _reader(name), (formats or {}).get(name) or _format(name, known[name].type)) for name in chosen
+    ]
+
+
+def _reader(name: str) -> Callable[[Any], Any]:
+    return lambda row: getattr(row, name)
+
+
+def _fields(kind: type[Struct]) -> Sequence[Any]:
+    from msgspec.inspect import StructType, type_info
+
+    described = type_info(kind)
+    if not isinstance(described, StructType):
+        raise AssertionError(f"{kind} is no record")
+    return described.fields
+
+
+def _format(name: str, described: Any) -> Format:
+    from msgspec.inspect import BoolType, FloatType, IntType, UnionType
+
+    several = described.types if isinstance(described, UnionType) else (described,)
+    types = {type(each) for each in several}
+    if BoolType in types:
+        return FLAG
+    if not types & {IntType, FloatType}:
+        return TEXT._replace(text=lambda value: visible(str(value)))
+    found = next((each for ending, each in _BY_ENDING.items() if name.endswith(ending)), NUMBER)
+    return found._replace(kind="whole") if FloatType not in types else found._replace(kind="number")

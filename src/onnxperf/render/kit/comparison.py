@@ -1,0 +1,120 @@
+"""Comparisons as columns and as rows: the same ratio, interval and verdict wherever two amounts are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from onnxperf.records.comparison import Comparison
+from onnxperf.render.kit.column import INTERVAL, NAME, NS, RATIO, TEXT, Column, Format, for_files
+from onnxperf.render.kit.table import Footer, Table
+
+R = TypeVar("R")
+
+VERDICT_STYLES: Mapping[str, str] = {
+    "baseline": "bold",
+    **dict.fromkeys(("faster", "gain", "less", "passed", "as before", "kept", "rewritten", "better"), "green"),
+    **dict.fromkeys(("slower", "more", "failed", "changed", "exceeded"), "red"),
+    **dict.fromkeys(("undecided", "trade"), "yellow"),
+    **dict.fromkeys(("equivalent", "dropped", "no gain", "limit"), "dim"),
+}
+"""Styles of verdicts and of what features call them."""
+STATUS_STYLES: Mapping[str, str] = {
+    "ok": "",
+    "differs": "yellow",
+    "skipped": "dim",
+    "pending": "dim",
+    "running": "dim",
+    **dict.fromkeys(("failed", "timeout", "oom", "crashed"), "red"),
+}
+
+
+class Compared(NamedTuple, Generic[R]):
+    """How rows of one kind are read as comparisons: their name, the comparison, and what its verdict is called."""
+
+    name: Callable[[R], str]
+    of: Callable[[R], Comparison]
+    word: Callable[[R], str] | None = None
+    """The verdict in the words of the feature; that of the comparison unless given."""
+    what: str = "name"
+    """Heading and key of the names."""
+    key: str = "speedup"
+    """Name of the ratio in files, and the start of those of its ends."""
+    ratio: str = "speedup"
+    """Heading of the ratio."""
+    verdict: str = "verdict"
+    """Heading and key of the verdict."""
+    before: tuple[str, str] | None = None
+    after: tuple[str, str] | None = None
+    """Keys and headings of both amounts, if these are shown."""
+    amount: Format = NS
+    """How amounts are shown."""
+    amount_text: Callable[[R, float], str] | None = None
+    """The same where it differs from row to row."""
+    format: Format = RATIO
+    more: Sequence[Column[R]] = ()
+    """Further columns, behind the verdict."""
+    axis: str = ""
+    """What a chart shows of the ratio, such as "new / baseline"; the heading of the ratio unless given."""
+    color: Callable[[R], int] | None = None
+    """Color of a mark; that of its verdict unless given."""
+    tooltip: Callable[[R], str] | None = None
+    """What a chart says of a row besides ratio, verdict and interval."""
+
+    def said(self, row: R) -> str:
+        """The verdict of a row in words."""
+        return self.word(row) if self.word is not None else self.of(row).verdict or ""
+
+
+def ratio_columns(by: Compared[R]) -> list[Column[R]]:
+    """The ratio, its interval and the verdict, as every table of comparisons has them."""
+
+    def styled(row: R) -> str:
+        return VERDICT_STYLES.get(by.said(row), "")
+
+    return [
+        Column(by.key, by.ratio, lambda row: by.of(row).ratio, by.format, style=styled),
+        Column(by.key, "95 % CI", lambda row: ends_of(by.of(row)), INTERVAL, 60, style="dim"),
+        Column(by.verdict, by.verdict, by.said, TEXT, style=styled),
+    ]
+
+
+def comparison_columns(by: Compared[R]) -> list[Column[R]]:
+    """Name, both amounts, ratio, interval, verdict and what else the feature has; files also have the reason."""
+    sides = {"before": by.before, "after": by.after}
+    amounts = [
+        Column(*named, _amount(by, side), by.amount, 80, text=_amount_text(by, side))
+        for side, named in sides.items()
+        if named is not None
+    ]
+    return [
+        Column(by.what, by.what, by.name, NAME, room=22, folds=True),
+        *amounts,
+        *ratio_columns(by),
+        *by.more,
+        for_files(f"{by.verdict}_reason", lambda row: by.of(row).reason),
+    ]
+
+
+def comparison_table(
+    by: Compared[R], rows: Sequence[R], title: str = "", footers: Sequence[Footer] = (), **more: Any
+) -> Table[R]:
+    """The one table of comparisons."""
+    return Table(comparison_columns(by), rows, title, footers=footers, **more)
+
+
+def ends_of(comparison: Comparison) -> tuple[float, float] | None:
+    """Both ends of the interval."""
+    low, high = comparison.low, comparison.high
+    return None if low is None or high is None else (low, high)
+
+
+def _amount(by: Compared[R], side: str) -> Callable[[R], float | None]:
+    return lambda row: getattr(by.of(row), side)
+
+
+def _amount_text(by: Compared[R], side: str) -> Callable[[R], str] | None:
+    text, amount = by.amount_text, _amount(by, side)
+    if text is None:
+        return None
+    return lambda row: "" if (value := amount(row)) is None else text(row, value)

@@ -1,0 +1,1 @@
+"""Charts drawn with matplotlib: one painter for each kind."""
