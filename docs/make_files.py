@@ -5,17 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from onnxperf.results.base import Result, result_classes
-from onnxperf.results.formats import FORMATS
+from onnxperf.results.base import Show, shows
+from onnxperf.results.formats import COMMON
 
 PAGE = Path(__file__).with_name("files.md")
 COMMANDS = {
-    "BenchResult": "bench, sweep, demo",
-    "ComparisonResult": "runs compare",
-    "LinesResult": "memory --lines",
-    "RewriteResult": "einsum --rewrite",
+    "Bench": "bench, sweep, demo",
+    "RunComparison": "runs compare",
+    "MemoryLines": "memory --lines",
+    "NodeMemories": "p.memory()",
+    "Profiles": "profile of several variants",
+    "Rewrite": "einsum --rewrite",
 }
-"""Commands whose names are not those of their results."""
+"""Commands whose names are not the kinds of their runs."""
 HEAD = """# Files
 
 Every command writes files with `-o FILE`, as often as it is given, and every result with `result.save("FILE")`. The
@@ -27,8 +29,16 @@ onnxperf bench model.onnx --call all -o calls.png -o calls.xlsx -o calls.json
 
 A suffix that a result does not have is refused before anything is measured, with a list of the valid ones. Where a
 result has several tables, `--table NAME` (`save(path, table=NAME)`) chooses the one in a `.csv`, `.parquet`
-or `.md` file (a `.md` file holds the page without it);
-`.xlsx` holds all of them, each as a sheet.
+or `.md` file (a `.md` file holds the page without it); `--chart NAME` chooses the chart in a `.png` or `.svg` file. A name
+with the table or chart in it does the same: `all.blocks.csv`, `all.nodes.png`. So one run writes several.
+
+`.xlsx` has a summary (answer, notes, conditions) and then all tables, each as a sheet with filters and with units in its
+numbers. `.csv` and `.parquet` hold plain numbers, with the unit in the name of the column (`time_ns`, `peak_bytes`).
+Tables that add up end with a row of totals.
+
+Pictures have 300 dots per inch, the answer as title and a caption from the data. `--width column` makes them 3.5 inches
+wide instead of 7.2 (`save(path, width="column")`). They show the same data as the charts of the page, in the same order
+and colors.
 
 `-o -.csv` writes CSV to standard output, and the page goes to standard error. Every format can be written this way, one
 per command. Binary formats are refused on a terminal. A file of that name is `./-.csv`. `--json -` is the same as
@@ -48,19 +58,18 @@ Charts and tables exist where a result has them; some commands add suffixes or g
 
 def page() -> str:
     """The whole page."""
-    suffixes = [f"| `{suffix}` | {each.holds} | {EXTRAS.get(suffix, '')} |" for suffix, each in FORMATS.items()]
-    commands = [_row(kind) for kind in sorted(result_classes().values(), key=_command)]
+    suffixes = [f"| `{suffix}` | {each.holds} | {EXTRAS.get(suffix, '')} |" for suffix, each in COMMON.items()]
+    commands = [_row(show) for show in sorted(shows().values(), key=_command)]
     return HEAD + "\n".join(suffixes) + "\n" + MIDDLE + "\n".join(commands) + "\n"
 
 
-def _command(kind: type[Result[Any]]) -> str:
-    return COMMANDS.get(kind.__name__, "p.memory()" if kind.__name__ == "NodeMemoryResult" else kind.kind)
+def _command(show: Show[Any]) -> str:
+    return COMMANDS.get(show.record.__name__, show.kind)
 
 
-def _row(kind: type[Result[Any]]) -> str:
-    charts = [suffix for suffix, each in kind.formats().items() if each.of == "chart"]
-    own = [f"`{suffix}`: {each.holds}" for suffix, each in kind.own_formats.items()]
-    cells = [_command(kind), ", ".join(kind.tables), ", ".join(f"`{suffix}`" for suffix in charts), "; ".join(own)]
+def _row(show: Show[Any]) -> str:
+    own = [f"`{suffix}`: {each.holds}" for suffix, each in show.own.items()]
+    cells = [_command(show), ", ".join(show.tables), ", ".join(show.charts), "; ".join(own)]
     return f"| {' | '.join(cell or '–' for cell in cells)} |"  # noqa: RUF001
 
 

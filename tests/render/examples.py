@@ -7,6 +7,7 @@ from typing import Any
 from onnxperf.records.base import Machine
 from onnxperf.records.comparison import Verdict
 from onnxperf.records.race import Bench, Block, Case, Subject
+from onnxperf.render.race.subjects import COLUMNS
 
 NASTY_NAMES = (
     "",
@@ -31,6 +32,8 @@ NASTY_NAMES = (
     "\udcff",
     "a" * 200,
 )
+
+SUBJECT_KEYS = [key for column in COLUMNS for key in column.file_keys]
 
 CALL_STYLES: tuple[tuple[str, float, Verdict], ...] = (
     ("run", 8430.0, "baseline"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from onnxperf.records.comparison import Verdict
 from onnxperf.records.race import Bench, Case, Subject
 from tests.render import examples
@@ -68,3 +70,35 @@ def square(**more: Any) -> Bench:
                 subjects = (subjects[0], examples.failed("torch", "oom", OOM))
             cases.append(case(*subjects, dims={"batch": batch, "seq": seq}, **more))
     return examples.bench(*cases)
+
+
+def with_intervals(bench: Bench, spread: float = 0.08, without: Sequence[int] = ()) -> Bench:
+    """The sweep with an interval around each time, but for the cases of these numbers."""
+    cases = [case if at in without else _spread(case, spread) for at, case in enumerate(bench.cases)]
+    return replace(bench, cases=tuple(cases))
+
+
+def _spread(case: Case, spread: float) -> Case:
+    ends = [
+        replace(each, time_low_ns=each.time_ns * (1 - spread), time_high_ns=each.time_ns * (1 + spread))
+        if each.time_ns
+        else each
+        for each in case.subjects
+    ]
+    return replace(case, subjects=tuple(ends))
+
+
+def with_rival(bench: Bench, name: str = "numpy") -> Bench:
+    """The same with a further subject, which is twice as fast as ort in its first cases, and half as fast in others."""
+    cases = []
+    for number, each in enumerate(bench.cases):
+        base = (each.subjects[0].time_ns or 1.0) / 1e6
+        speedup = 2.0 if number < len(bench.cases) // 3 else 0.5
+        cases.append(replace(each, subjects=(*each.subjects, ms(name, base / speedup, verdict_of(speedup), speedup))))
+    return replace(bench, cases=tuple(cases))
+
+
+def many_subjects(count: int) -> Bench:
+    """Two cases of so many rivals."""
+    rivals = [ms(f"subject-{number}", 10.0 + number, "slower", 0.9) for number in range(count)]
+    return examples.bench(*(case(ms("ort", 9.0), *rivals, dims={"batch": b}) for b in (1, 2)))

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from onnxperf.errors import BadInput, BadOption
-from onnxperf.records.race import SUBJECT_COLUMNS, Bench, Block, Subject
+from onnxperf.records.race import Bench, Block, Subject
 from onnxperf.render.kit.documents import from_json
 from onnxperf.results.bench import BenchResult
 from tests.render import examples
@@ -31,7 +31,7 @@ def two_cases() -> BenchResult:
 
 
 def test_the_table_begins_with_the_columns_of_the_document(result: BenchResult) -> None:
-    own = [column for column in SUBJECT_COLUMNS if column not in ("name", "input_bytes")]
+    own = [column for column in examples.SUBJECT_KEYS if column not in ("name", "input_bytes")]
     assert list(result.to_df().columns) == [*CLASSIC, *own]
 
 

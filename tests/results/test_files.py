@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.errors import BadInput
-from onnxperf.records.race import SUBJECT_COLUMNS, Bench
+from onnxperf.records.race import Bench
 from onnxperf.render.kit.documents import from_json, to_json
 from onnxperf.results.bench import BenchResult
 from tests.render import examples
@@ -92,7 +92,7 @@ def test_a_document_of_another_kind_or_version_is_one_clear_line(data: bytes, me
 
 def test_csv_has_one_row_per_subject_of_each_case() -> None:
     rows = csv_rows(to_csv(examples.bench(examples.case(), examples.case(examples.failed(), dims={}))))
-    assert list(rows[0]) == ["model", "dims", "batch", *SUBJECT_COLUMNS]
+    assert list(rows[0]) == ["model", "dims", "batch", *examples.SUBJECT_KEYS]
     assert [row["name"] for row in rows] == [row[0] for row in examples.CALL_STYLES] + ["io-binding"]
     assert rows[0]["mean_ns"] == "8430.0"
     assert rows[-1]["mean_ns"] == ""

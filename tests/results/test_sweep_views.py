@@ -11,7 +11,7 @@ import pytest
 from onnxperf.analyze.judges.crossover import sweep_models
 from onnxperf.errors import BadOption
 from onnxperf.records.base import Status
-from onnxperf.records.race import SUBJECT_COLUMNS, Case
+from onnxperf.records.race import Case
 from onnxperf.results.bench import BenchResult
 from tests.render import examples, sweeps
 
@@ -117,7 +117,7 @@ def test_parquet_has_a_row_per_subject_and_loses_no_case(line: BenchResult, tmp_
     broken = Case(model="resnet.onnx", dims={"batch": 8}, status="failed", answer="no such file")
     BenchResult(examples.bench(*line.cases, broken)).save(tmp_path / "out.parquet")
     df = pd.read_parquet(tmp_path / "out.parquet")
-    assert list(df.columns) == ["model", "dims", "batch", *SUBJECT_COLUMNS]
+    assert list(df.columns) == ["model", "dims", "batch", *examples.SUBJECT_KEYS]
     assert df["status"].tolist() == ["ok", "ok", "ok", "ok", "ok", "oom", "failed"]
     assert df["reason"].iloc[-1] == "no such file"
     assert df["median_ns"].iloc[1] == pytest.approx(20e6)
@@ -135,7 +135,7 @@ def test_one_markdown_table_holds_a_whole_sweep_with_milliseconds_per_call(line:
 
 def test_csv_has_a_column_per_dimension(line: BenchResult) -> None:
     first = line.encode(".csv").decode().splitlines()[0]
-    assert first.split(",") == ["model", "dims", "batch", *SUBJECT_COLUMNS]
+    assert first.split(",") == ["model", "dims", "batch", *examples.SUBJECT_KEYS]
     assert line.encode(".csv", "cases").decode().splitlines()[0].startswith("model,batch,unit,ort,ort status,torch,")
 
 

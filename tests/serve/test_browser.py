@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.depth import some
-from tests.render.web.browser import CHROMIUM, opened_browser
-from tests.render.web.pages import BLANK, FAINT, draw_all
+from tests.render.web.browser import BLANK, CHROMIUM, FAINT, draw_all, opened_browser
 from tests.serve.conftest import TOKEN, fill_with_examples
 from tests.serve.serving import Serving, serving
 

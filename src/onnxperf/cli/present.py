@@ -20,6 +20,7 @@ from onnxperf.render.kit import complaints
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from onnxperf.render.charts.base import Width
     from onnxperf.render.kit.page import Page
     from onnxperf.render.kit.progress import Progress
     from onnxperf.results.base import Result
@@ -28,6 +29,8 @@ R = TypeVar("R", bound="Result[Any]")
 Showing = Any
 """How a kind of result is shown: its `Show`, or the class of a result."""
 _PAGE = ".html"
+_WIDE = 500
+"""Columns of a console that shows all of a table."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +40,14 @@ class Output:
     output: Sequence[str] = ()
     """Files, whose extensions choose the format; -.csv is standard output."""
     table: str | None = None
+    chart: str | None = None
+    width: Width = "page"
     json: str | None = None
     open: bool = False
     """Whether the page is shown in the browser."""
     quiet: bool = False
+    wide: bool = False
+    """Whether tables have all of their columns."""
     debug: bool = False
     mlflow: bool = False
 
@@ -72,6 +79,8 @@ class Output:
                 raise BadOption(f"-o {path}: {suffix} is not text; redirect standard output, or name a file")
         if self.table is not None and self.table not in kind.tables:
             raise BadOption.unknown("table", self.table, kind.tables, option="table")
+        if self.chart is not None and self.chart not in kind.charts:
+            raise BadOption.unknown("chart", self.chart, kind.charts, option="chart")
         if self.mlflow and find_spec("mlflow") is None:
             raise MissingExtra("mlflow-skinny", "mlflow")
 
@@ -192,7 +201,7 @@ def show(result: R, output: Output, page: Callable[[R], Page] | None = None) -> 
         if result.answer:
             print_text(result.answer, stderr=output.to_stdout)
     else:
-        console = make_console(stderr=output.to_stdout)
+        console = make_console(stderr=output.to_stdout, wide=output.wide)
         print_page(page(result) if page is not None else result.page(), console, as_flags)
 
 
@@ -217,10 +226,11 @@ def write_files(result: Result[Any], output: Output) -> bool:
     """Write every file that was requested; False if one could not be written."""
     from onnxperf.results.formats import Wanted
 
+    chosen = Wanted(output.table, output.chart, output.width)
     written, formats = True, result.formats()
     for path, suffix in output.files(result):
         try:
-            wanted = result.named_in(path, suffix, Wanted(output.table))
+            wanted = result.named_in(path, suffix, chosen)
             if not is_stdout(path):
                 result.write(Path(path), suffix, wanted)
             elif result.needs_a_folder(suffix):
@@ -260,11 +270,11 @@ def complain(message: object) -> None:
     complaints.complain(as_flags(str(message)))
 
 
-def make_console(stderr: bool = False) -> Console:
-    """Where pages are printed: on stderr when stdout belongs to another program."""
+def make_console(stderr: bool = False, wide: bool = False) -> Console:
+    """Where pages are printed: on stderr if stdout belongs to another program; a `wide` one breaks no line itself."""
     from onnxperf.render.kit.console import PageConsole
 
-    return PageConsole(stderr=stderr, highlight=False)
+    return PageConsole(stderr=stderr, highlight=False, width=_WIDE if wide else None, soft_wrap=wide)
 
 
 def make_progress(quiet: bool) -> Progress:

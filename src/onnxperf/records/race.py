@@ -30,49 +30,6 @@ P90_CALLS = 64
 P99_CALLS = 662
 """Single calls that a percentile needs at least (the arithmetic of MLPerf's LoadGen)."""
 
-SUBJECT_COLUMNS = (
-    "name",
-    "runtime",
-    "call",
-    "status",
-    "reason",
-    "time_ns",
-    "time_low_ns",
-    "time_high_ns",
-    "own_time_ns",
-    "unsteady",
-    "varies",
-    "slow_launches",
-    "min_ns",
-    "median_ns",
-    "median_low_ns",
-    "median_high_ns",
-    "p90_ns",
-    "p90_low_ns",
-    "p90_high_ns",
-    "p99_ns",
-    "p99_low_ns",
-    "p99_high_ns",
-    "max_ns",
-    "mean_ns",
-    "mean_low_ns",
-    "mean_high_ns",
-    "deviation_ns",
-    "cpu_ns",
-    "items_per_s",
-    "load_ns",
-    "first_call_ns",
-    "input_bytes",
-    "speedup",
-    "speedup_low",
-    "speedup_high",
-    "verdict",
-)
-"""Fields of a subject that make a row of a table."""
-SPLIT_COLUMNS = ("prepare_ns", "compute_ns", "fetch_ns")
-"""Columns behind these where calls were divided."""
-COUNT_COLUMNS = ("instructions", "instruction_ratio", "instruction_verdict")
-"""Columns behind these where instructions were counted."""
 SAME_COUNT = 0.005
 """Counts that differ by less are equal: those of equal subjects differ by 0.3 % at most."""
 

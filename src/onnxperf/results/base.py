@@ -74,7 +74,7 @@ class Result(Generic[R]):
     @property
     def shown(self) -> Show[R]:
         """How its record is shown and written."""
-        return shows()[type(self.record)]
+        return self.show if hasattr(self, "show") else shows()[type(self.record)]
 
     @property
     def kind(self) -> str:

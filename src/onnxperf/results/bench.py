@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from statistics import median_low, stdev
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.race import notes_on_parts, notes_on_readings
-from onnxperf.analyze.answers.sweep import sweep_answer
 from onnxperf.analyze.judges.crossover import (
     cases_of,
     crossover_map,
@@ -24,107 +21,90 @@ from onnxperf.analyze.judges.crossover import (
 from onnxperf.analyze.judges.nodes import compare_nodes
 from onnxperf.analyze.judges.throughput import rate
 from onnxperf.errors import BadOption
-from onnxperf.records.race import COUNT_COLUMNS, SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Block, Case, Subject
-from onnxperf.records.sweep import (
-    NodeComparison,
-    NodeStep,
-    SweepModel,
-    cells_of,
-    dims_of,
-    subject_in,
-    subjects_of,
-    time_of,
-    values_of,
-)
+from onnxperf.records.race import Bench, Case, Subject
+from onnxperf.records.sweep import NodeStep, cells_of, subject_in, subjects_of, time_of, values_of
+from onnxperf.render.charts.base import Chart, Width
+from onnxperf.render.kit.frames import frame_of
 from onnxperf.render.kit.page import Page
-from onnxperf.render.race import sweep_page
-from onnxperf.render.race.bench_chart import bench_plot
+from onnxperf.render.kit.table import Table
+from onnxperf.render.race import sweep
+from onnxperf.render.race import sweep_page as old_sweep
+from onnxperf.render.race.calls import call_charts
 from onnxperf.render.race.nodes import nodes_at_work, nodes_compared
 from onnxperf.render.race.page import bench_page
+from onnxperf.render.race.parts import part_charts
 from onnxperf.render.race.pytest_benchmark import SUFFIX, pytest_benchmark_json
-from onnxperf.render.race.sweep_chart import crossover_plot, sweep_plot
-from onnxperf.render.web.old_base import Section, Story
-from onnxperf.render.web.sections.nodes import nodes_section
-from onnxperf.render.web.sections.race import race_sections
-from onnxperf.render.web.sections.sweep import sweep_sections
-from onnxperf.results.old_base import OldResult, frame_of
-from onnxperf.results.old_formats import Format
+from onnxperf.render.race.samples import blocks_table, sample_chart, timed
+from onnxperf.render.race.sections import labels_of, speedup_chart, time_chart
+from onnxperf.render.race.tables import classic_table, subjects_table
+from onnxperf.results.base import Result, Show
+from onnxperf.results.formats import Format
 from onnxperf.results.sweep_flat import flat_frame
-from onnxperf.wording.names import dims_text, name_of, storable
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from pandas import DataFrame
 
-_FIRST_COLUMNS = frozenset({"name", "input_bytes"})
-"""Those that the classic notebook table has already."""
-_TEXT_COLUMNS = frozenset({"runtime", "call", "status", "reason", "verdict", "instruction_verdict"})
-_WHOLE_NUMBERS = ("load_ns", "first_call_ns")
 _NAN = float("nan")
-_MOST_ANSWERS = 6
-"""Stretches of sizes that are told above all else; the details have more."""
 
 
-def _chart(record: Bench, ax: Axes | None = None) -> Axes:
-    """Bars of one case; of several a crossover map or lines."""
-    return bench_plot(record.cases[0], ax) if len(record.cases) == 1 else sweep_plot(panels_of(record), ax)
+def _page(record: Bench) -> Page:
+    """One race with all its figures, or a row per case of many."""
+    if len(record.cases) == 1:
+        (case,) = record.cases
+        return bench_page(record, [*notes_on_readings(case), *notes_on_parts(case)])
+    models = sweep_models(record.cases)
+    told = old_sweep.sweep_page(record, models)
+    return [*told, *nodes_compared(compare_nodes(record.cases))]
 
 
-class BenchResult(OldResult[Bench]):
-    """What `onnxperf.bench` and `onnxperf.sweep` return; `record` holds everything, down to the raw blocks."""
+def _cases(record: Bench, per_1000: bool = False) -> Table[Any]:
+    return sweep.cases_table(sweep_models(record.cases), per_1000=per_1000)
 
-    tables = {
-        "subjects": lambda self: self._subjects(),
-        "cases": lambda self: self.flat(),
-        "flat": lambda self: self.flat(per_1000=True),
-        "blocks": lambda self: self._blocks(),
-    }
-    charts = {"times": _chart}
-    own_formats = {
+
+def _case_charts(record: Bench) -> Sequence[Chart]:
+    """What many cases say together: maps, or lines."""
+    return sweep.sweep_charts(sweep_models(record.cases), panels_of(record)) if len(record.cases) > 1 else ()
+
+
+def _of_races(make: Callable[[dict[str, Case]], Sequence[Chart]]) -> Callable[[Bench], Sequence[Chart]]:
+    """A chart of one race; of several, a panel each."""
+    return lambda record: make({"": record.cases[0]} if len(record.cases) == 1 else labels_of(record.cases))
+
+
+SHOW = Show(
+    Bench,
+    "bench",
+    _page,
+    tables={
+        "subjects": subjects_table,
+        "cases": _cases,
+        "flat": lambda record: _cases(record, per_1000=True),
+        "blocks": lambda record: blocks_table(timed(labels_of(record.cases))),
+    },
+    charts={
+        "cases": _case_charts,
+        "speedups": _of_races(speedup_chart),
+        "times": _of_races(time_chart),
+        "samples": _of_races(sample_chart),
+        "calls": _of_races(call_charts),
+        "parts": _of_races(part_charts),
+    },
+    own={
         SUFFIX: Format(
             "the races as pytest-benchmark writes its own",
             lambda result, _: pytest_benchmark_json(result.cases, result.record.machine),
         )
-    }
+    },
+)
+
+
+class BenchResult(Result[Bench]):
+    """What `onnxperf.bench` and `onnxperf.sweep` return; `record` holds everything, down to the raw blocks."""
+
+    show = SHOW
 
     max_slowdown: float | None = None
     """Slowdown that subjects must not exceed, if one was given."""
-
-    def page(self) -> Page:
-        """One race with all its figures, or a row per case of many."""
-        if len(self.cases) == 1:
-            return bench_page(self.record, [[*notes_on_readings(case), *notes_on_parts(case)] for case in self.cases])
-        return [*sweep_page.sweep_page(self.record, self._models), *nodes_compared(self._nodes)]
-
-    @cached_property
-    def _nodes(self) -> NodeComparison | None:
-        """How fast the same cases are on several nodes."""
-        return compare_nodes(self.cases)
-
-    @cached_property
-    def _models(self) -> list[SweepModel]:
-        """What was concluded about the cases of each model."""
-        return sweep_models(self.cases)
-
-    def story_sections(self) -> list[Section]:
-        """One race with its samples, or what many cases say together."""
-        if len(self.cases) == 1:
-            return race_sections(self.cases[0])
-        sections = sweep_sections(self.record, self._models, panels_of(self.record))
-        if self._nodes is not None:
-            sections.insert(0, nodes_section(self._nodes))
-        return sections
-
-    def story(self) -> Story:
-        """The result as an HTML page tells it; of many cases a sentence about all, and one per stretch of sizes."""
-        told = super().story()
-        if len(self.cases) == 1:
-            return told
-        models = self._models
-        several = len(models) > 1
-        winners = [f"{name_of(each.model)}, {line}" if several else line for each in models for line in each.winners]
-        answers = [sweep_answer(models), *(winners if len(winners) <= _MOST_ANSWERS else ())]
-        return told._replace(answers=list(filter(None, answers)), notes=sweep_page.notes_of(self.cases))
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -178,27 +158,7 @@ class BenchResult(OldResult[Bench]):
 
     def to_df(self, table: str | None = None) -> DataFrame:
         """One row per subject, times in seconds per call, then our own columns; or a table, such as "blocks"."""
-        if table is not None:
-            return self.table(table)
-        from pandas import DataFrame
-
-        rows = []
-        for index, case, subject in self._rows():
-            place = dict(zip(("case", "model", "dims"), (index, *_place(case)), strict=True))
-            own = {name: value for name, value in self._values(subject).items() if name not in _FIRST_COLUMNS}
-            rows.append(_seconds(subject) | (place if len(self.cases) > 1 else {}) | own)
-        return DataFrame(rows)
-
-    def _blocks(self) -> DataFrame:
-        """One row per raw block: its calls, and how long they took together."""
-        columns = ["case", "name", *Block.__struct_fields__]
-        rows = [
-            (index, storable(subject.name), *(getattr(block, field) for field in Block.__struct_fields__))
-            for index, case in enumerate(self.cases)
-            for subject in case.subjects
-            for block in subject.blocks
-        ]
-        return frame_of(rows, columns)
+        return frame_of(classic_table(self.record)) if table is None else self.table(table)
 
     def flat(self, per_1000: bool = False) -> DataFrame:
         """One row per case: model, dimensions, unit, and for each subject the time in seconds, of one call or of 1000.
@@ -206,7 +166,7 @@ class BenchResult(OldResult[Bench]):
         A time is NaN where a subject was not measured or its outputs differ; its status says oom, failed, skipped,
         differs or not run. Rivals have their speedup and verdict, as the page has them.
         """
-        return flat_frame(self._models, per_1000)
+        return flat_frame(sweep_models(self.cases), per_1000)
 
     def matrix(self, subject: str, value: str = "time", model: str | None = None) -> DataFrame:
         """One subject over two dimensions: its time in seconds, its speedup, or its throughput in items a second."""
@@ -230,96 +190,42 @@ class BenchResult(OldResult[Bench]):
         ]
         return DataFrame(rows, index=Index(down, name=first), columns=Index(across, name=second))
 
-    def _subjects(self) -> DataFrame:
-        """One row per subject of each case: model, dimensions, a column per dimension, then ours."""
-        from pandas import DataFrame
-
-        dims, columns = dims_of(self.cases), self._columns()
-        rows = [
-            [*_place(case), *(case.dims.get(dim) for dim in dims), *self._values(subject).values()]
-            for _, case, subject in self._rows()
-        ]
-        # A dimension may have the name of a column, so types are set by place.
-        frame = DataFrame(rows, columns=range(2 + len(dims) + len(columns)))
-        places = [2 + len(dims) + columns.index(name) for name in _WHOLE_NUMBERS]
-        frame = frame.astype(dict.fromkeys(places, "Int64"))
-        frame.columns = ["model", "dims", *map(storable, dims), *columns]
-        return frame
-
-    def _rows(self) -> Iterator[tuple[int, Case, Subject]]:
-        """Every subject with its case; a case that failed as a whole is a row without a name."""
-        for index, case in enumerate(self.cases):
-            subjects = case.subjects or (Subject(name="", status=case.status, reason=case.answer),)
-            yield from ((index, case, subject) for subject in subjects)
-
-    def _columns(self) -> tuple[str, ...]:
-        """The columns of a row per subject; those of parts and instructions only where there are some."""
-        divided, counted = (any(getattr(each, name) for each in self.subjects) for name in ("split", "instructions"))
-        return (*SUBJECT_COLUMNS, *(SPLIT_COLUMNS if divided else ()), *(COUNT_COLUMNS if counted else ()))
-
-    def _values(self, subject: Subject) -> dict[str, object]:
-        values = {
-            name: getattr(subject.split if name in SPLIT_COLUMNS else subject, name, None) for name in self._columns()
-        }
-        return {name: _cell(value, name in _TEXT_COLUMNS) for name, value in values.items()}
-
     # ---------------------------------------------------------------- charts and files
 
     def crossover(
-        self, first: str | None = None, second: str | None = None, ax: Axes | None = None, model: str | None = None
-    ) -> Axes:
+        self, first: str | None = None, second: str | None = None, ax: Any = None, model: str | None = None
+    ) -> Any:
         """A map over two dimensions of how much faster the second subject is than the first, the baseline."""
-        return crossover_plot(crossover_map(self.record, first, second, model), ax)
+        return self.drawn(sweep.crossover_charts(crossover_map(self.record, first, second, model)), ax)
 
-    def plot(self, ax: Axes | None = None, case: int | None = None) -> Axes:
-        """A bar chart of the averages; of several cases a crossover map or lines, unless `case` chooses one."""
-        return _chart(self.record, ax) if case is None else bench_plot(self._chosen(case), ax)
+    def plot(self, ax: Any = None, chart: str | None = None, width: Width = "page", *, case: int | None = None) -> Any:
+        """Draw a chart: of one race its speedups, of several cases a map or lines, unless `case` chooses one."""
+        return super().plot(ax, chart, width) if case is None else self._of(case).plot(ax, chart, width)
 
-    def save(self, path: str | Path, table: str | None = None, case: int | None = None) -> None:
-        """Write a file in the format that its ending names; `table` chooses a table, and `case` one of several."""
-        if case is None:
-            super().save(path, table)
-        else:
-            BenchResult(replace(self.record, cases=(self._chosen(case),))).save(path, table)
+    def save(
+        self,
+        path: str | Path,
+        table: str | None = None,
+        *,
+        chart: str | None = None,
+        width: Width = "page",
+        case: int | None = None,
+    ) -> None:
+        """Write a file in the format of its extension; `table` or `chart` chooses one, and `case` one of several."""
+        if case is not None:
+            return self._of(case).save(path, table, chart=chart, width=width)
+        return super().save(path, table, chart=chart, width=width)
 
-    def _chosen(self, case: int) -> Case:
+    def _of(self, case: int) -> BenchResult:
+        """One of several cases alone."""
         if not 0 <= case < len(self.cases):
             raise BadOption.unknown("case to draw", case, range(len(self.cases)), option="case")
-        return self.cases[case]
+        return BenchResult(replace(self.record, cases=(self.cases[case],)))
 
 
 def live_page(cases: Sequence[Case], steps: Sequence[NodeStep] = ()) -> Page:
     """The cases of a sweep so far, and what the nodes of a cluster are doing."""
-    return [*sweep_page.live_page(sweep_models(cases)), *nodes_at_work(steps)]
-
-
-def _seconds(subject: Subject) -> dict[str, object]:
-    """The columns of the classic notebook table: seconds per call in `repeat` blocks of `number` calls."""
-    number = median_low([block.calls for block in subject.blocks]) if subject.blocks else _NAN
-    total = sum(block.duration_ns for block in subject.blocks) / 1e9 if subject.blocks else _NAN
-    calls = sum(block.calls for block in subject.blocks)
-    blocks = [block.per_call_ns / 1e9 for block in subject.blocks]
-    return {
-        "name": storable(subject.name),
-        "average": total / calls if blocks else _NAN,
-        "deviation": stdev(blocks) if len(blocks) > 1 else _NAN,
-        "min_exec": min(blocks, default=_NAN),
-        "max_exec": max(blocks, default=_NAN),
-        "repeat": len(blocks),
-        "number": number,
-        "ttime": total,
-        "context_size": subject.input_bytes,
-    }
-
-
-def _place(case: Case) -> tuple[str, str]:
-    return storable(case.model), storable(dims_text(case.dims))
-
-
-def _cell(value: object, is_text: bool) -> object:
-    if isinstance(value, str):
-        return storable(value)
-    return _NAN if value is None and not is_text else value
+    return [*old_sweep.live_page(sweep_models(cases)), *nodes_at_work(steps)]
 
 
 def _scaled(value: float | None, factor: float = 1.0) -> float:

@@ -8,37 +8,37 @@ from typing import Any
 
 from onnxperf.analyze.answers.check import check_answer
 from onnxperf.errors import FileNotWritten
-from onnxperf.records.check import Check, Difference
-from onnxperf.render.kit.page import Page
-from onnxperf.render.race.check import check_page
-from onnxperf.render.web.sections.check import check_sections
-from onnxperf.results.old_base import OldResult, struct_frame
-from onnxperf.results.old_formats import Format
+from onnxperf.records.check import Check
+from onnxperf.render.race.check import check_page, differences_charts, differences_table
+from onnxperf.results.base import Result, Show
+from onnxperf.results.formats import Format
 
 NodeArrays = Mapping[str, Any]
 """Inputs of a node, and its outputs on both sides."""
 
+SHOW = Show(
+    Check,
+    "check",
+    check_page,
+    tables={"outputs": differences_table},
+    charts={"differences": differences_charts},
+    own={
+        ".npz": Format(
+            "inputs and outputs of the first node that differs", lambda result, _: result.node_bytes(), binary=True
+        )
+    },
+)
 
-class CheckResult(OldResult[Check]):
+
+class CheckResult(Result[Check]):
     """What `onnxperf.check` returns; true when both sides agree."""
 
-    tables = {"outputs": lambda self: struct_frame(self.record.outputs, Difference)}
-    """One row per output."""
-    sections = (check_sections,)
-    own_formats = {
-        ".npz": Format(
-            "inputs and outputs of the first node that differs", lambda result, _table: result.node_bytes(), binary=True
-        )
-    }
+    show = SHOW
 
     def __init__(self, record: Check, arrays: NodeArrays | None = None) -> None:
         super().__init__(record)
         self.arrays = dict(arrays or {})
         """Inputs of the first node that differs, and its outputs on both sides."""
-
-    def page(self) -> Page:
-        """Every output with its differences, and where they begin."""
-        return check_page(self.record, self.answer)
 
     @property
     def answer(self) -> str:

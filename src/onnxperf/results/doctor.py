@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from onnxperf.records.doctor import MachineReport
-from onnxperf.render.kit.page import Page
-from onnxperf.render.race.doctor import doctor_page, report_facts
-from onnxperf.render.web.sections.doctor import doctor_sections
-from onnxperf.results.old_base import OldResult, frame_of
+from onnxperf.render.race.doctor import (
+    arithmetic_charts,
+    arithmetic_table,
+    bandwidth_charts,
+    bandwidth_table,
+    doctor_page,
+    facts_table,
+)
+from onnxperf.results.base import Show
 
-
-class DoctorResult(OldResult[MachineReport]):
-    """What `onnxperf.doctor` returns: facts, the noise of this machine, and what that means in a sentence."""
-
-    tables = {"facts": lambda self: frame_of(report_facts(self.record), ["fact", "value"])}
-    """One row per fact."""
-    sections = (doctor_sections,)
-
-    def page(self) -> Page:
-        """All facts, and what they mean."""
-        return doctor_page(self.record)
-
-    @property
-    def noise_band(self) -> float | None:
-        """The relative difference that two equal subjects could be taken for; None where it is not known."""
-        return self.record.noise_band
+SHOW = Show(
+    MachineReport,
+    "doctor",
+    doctor_page,
+    tables={"facts": facts_table, "bandwidth": bandwidth_table, "arithmetic": arithmetic_table},
+    charts={"bandwidth": bandwidth_charts, "arithmetic": arithmetic_charts},
+)

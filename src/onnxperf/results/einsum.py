@@ -6,14 +6,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from onnxperf.analyze.answers.race import notes_on_readings
-from onnxperf.errors import BadInput
+from onnxperf.errors import BadInput, BadOption
 from onnxperf.records.einsum import EinsumPlan
 from onnxperf.render.kit.page import Page
-from onnxperf.render.race.einsum import limit_ratio, plan_page
-from onnxperf.render.race.einsum_chart import orders_plot, race_plot
-from onnxperf.render.web.sections.einsum import einsum_sections
-from onnxperf.results.old_base import OldResult, frame_of
-from onnxperf.results.old_formats import Format
+from onnxperf.render.race.einsum import orders_charts, orders_table, plan_page, race_charts, race_table
+from onnxperf.results.base import Result, Show
+from onnxperf.results.formats import Format
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,13 +19,24 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-class EinsumResult(OldResult[EinsumPlan]):
+def _page(plan: EinsumPlan) -> Page:
+    return plan_page(plan, notes_on_readings(plan.race) if plan.race is not None else ())
+
+
+SHOW = Show(
+    EinsumPlan,
+    "einsum",
+    _page,
+    tables={"orders": orders_table, "race": race_table},
+    charts={"orders": orders_charts, "race": race_charts},
+    own={".onnx": Format("the chosen graph", lambda result, _: result.model, binary=True)},
+)
+
+
+class EinsumResult(Result[EinsumPlan]):
     """What `onnxperf.optimize_einsum` returns: the graph that was chosen, and the race that decided."""
 
-    tables = {"orders": lambda self: self.timings, "race": lambda self: _race(self.record)}
-    charts = {"orders": orders_plot, "race": race_plot}
-    sections = (einsum_sections,)
-    own_formats = {".onnx": Format("the chosen graph", lambda result, _table: result.model, binary=True)}
+    show = SHOW
 
     def __init__(
         self, record: EinsumPlan, model: bytes = b"", unoptimized: bytes = b"", decomposed: bytes = b""
@@ -36,11 +45,6 @@ class EinsumResult(OldResult[EinsumPlan]):
         self._model = model
         self._unoptimized = unoptimized
         self._decomposed = decomposed
-
-    def page(self) -> Page:
-        """What was searched, the winner and the final race."""
-        race = self.record.race
-        return plan_page(self.record, notes_on_readings(race) if race is not None else ())
 
     @property
     def model(self) -> bytes:
@@ -80,17 +84,17 @@ class EinsumResult(OldResult[EinsumPlan]):
     @cached_property
     def timings(self) -> DataFrame:
         """One row per letter order with its time in seconds, the fastest first, those without a time last."""
-        rows = [(each.order, each.equation, each.graph, _seconds(each.time_ns)) for each in self.record.orders]
-        frame = frame_of(rows, ["order", "equation", "graph", "time"])
-        return frame.sort_values("time", kind="stable", ignore_index=True)
+        return self.table("orders")
 
     def to_df(self) -> DataFrame:
         """The final race."""
         return self.table("race")
 
     def plot_race(self, ax: Axes | None = None) -> Axes:
-        """The final race as bars."""
-        return race_plot(self.record, ax)
+        """The speedups of the final race."""
+        if self.record.race is None:
+            raise BadOption("nothing was raced for this equation: only a search races")
+        return self.drawn(self.charts("race"), ax)
 
     def _held(self, model: bytes) -> bytes:
         if not model:
@@ -104,27 +108,3 @@ def _parsed(model: bytes) -> ModelProto:
     import onnx
 
     return onnx.load_from_string(model)
-
-
-def _seconds(ns: float | None) -> float:
-    return float("nan") if ns is None else ns / 1e9
-
-
-def _race(record: EinsumPlan) -> DataFrame:
-    """One row per subject of the final race, its time in seconds, and how many times the limit that is."""
-    rows = [
-        (
-            subject.name,
-            subject.status,
-            _seconds(subject.time_ns),
-            subject.speedup,
-            subject.speedup_low,
-            subject.speedup_high,
-            subject.verdict,
-            limit_ratio(record, subject),
-        )
-        for subject in (record.race.subjects if record.race is not None else ())
-    ]
-    columns = ["name", "status", "time", "speedup", "speedup_low", "speedup_high", "verdict", "limit_ratio"]
-    numbers = dict.fromkeys(("time", "speedup", "speedup_low", "speedup_high", "limit_ratio"), "float64")
-    return frame_of(rows, columns).astype(numbers)

@@ -2,23 +2,8 @@
 
 from __future__ import annotations
 
-from onnxperf.records.lines import LineMemory, MemoryLines
-from onnxperf.render.kit.page import Page
-from onnxperf.render.memory.lines import lines_page
-from onnxperf.render.memory.lines_chart import lines_plot
-from onnxperf.render.web.sections.lines import lines_sections
-from onnxperf.results.old_base import OldResult, struct_frame
+from onnxperf.records.lines import MemoryLines
+from onnxperf.render.memory.lines import lines_charts, lines_page, lines_table
+from onnxperf.results.base import Show
 
-
-class LinesResult(OldResult[MemoryLines]):
-    """What `onnxperf.memory_lines` returns; `record` holds everything."""
-
-    kind = "memory"
-    charts = {"lines": lines_plot}
-    sections = (lines_sections,)
-    tables = {"lines": lambda self: struct_frame(self.record.lines, LineMemory)}
-    """One row per line of the function; sizes in bytes, missing where a line did not run."""
-
-    def page(self) -> Page:
-        """Every line with what it costs."""
-        return lines_page(self.record)
+SHOW = Show(MemoryLines, "memory", lines_page, tables={"lines": lines_table}, charts={"lines": lines_charts})

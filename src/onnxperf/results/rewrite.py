@@ -7,29 +7,35 @@ from typing import TYPE_CHECKING
 
 from onnxperf.analyze.answers.race import notes_on_readings
 from onnxperf.errors import BadInput
-from onnxperf.records.einsum import Rewrite, RewrittenSite
-from onnxperf.render.kit.files import suffix_of
+from onnxperf.records.einsum import Rewrite
 from onnxperf.render.kit.model_files import write_model
 from onnxperf.render.kit.page import Page
-from onnxperf.render.race.rewrite import rewrite_page
-from onnxperf.render.web.sections.einsum import rewrite_sections
-from onnxperf.results.old_base import OldResult, struct_frame
-from onnxperf.results.old_formats import Format
+from onnxperf.render.race.rewrite import rewrite_page, sites_charts, sites_table
+from onnxperf.results.base import Result, Show
+from onnxperf.results.formats import Format, Wanted
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
 
-class RewriteResult(OldResult[Rewrite]):
+def _page(rewrite: Rewrite) -> Page:
+    return rewrite_page(rewrite, notes_on_readings(rewrite.race) if rewrite.race is not None else ())
+
+
+SHOW = Show(
+    Rewrite,
+    "einsum",
+    _page,
+    tables={"sites": sites_table},
+    charts={"sites": sites_charts},
+    own={".onnx": Format("the rewritten model", lambda result, _: result.onnx.SerializeToString(), binary=True)},
+)
+
+
+class RewriteResult(Result[Rewrite]):
     """What `onnxperf.rewrite_einsum` returns; the rewritten model is in the file `path`."""
 
-    kind = "einsum"
-    tables = {"sites": lambda self: struct_frame(self.record.sites, RewrittenSite)}
-    """One row per group of equal Einsum nodes."""
-    sections = (rewrite_sections,)
-    own_formats = {
-        ".onnx": Format("the rewritten model", lambda result, _table: result.onnx.SerializeToString(), binary=True)
-    }
+    show = SHOW
 
     @property
     def path(self) -> str:
@@ -53,15 +59,9 @@ class RewriteResult(OldResult[Rewrite]):
         """Whether a model was written."""
         return bool(self.path)
 
-    def page(self) -> Page:
-        """What became of the Einsum nodes and why, and the race of the whole models."""
-        race = self.record.race
-        return rewrite_page(self.record, notes_on_readings(race) if race is not None else ())
-
-    def save(self, path: str | Path, table: str | None = None) -> None:
-        """Write a file in the format of its extension; weights of a large model go into a file next to it."""
-        if suffix_of(path, self.formats()) == ".onnx":
-            model = self.onnx
-            write_model(model, Path(path), model.ByteSize())
+    def write(self, path: Path, suffix: str, wanted: Wanted) -> None:
+        """Write one file; weights of a large model go into a file next to it."""
+        if suffix == ".onnx":
+            write_model(self.onnx, path, self.onnx.ByteSize())
         else:
-            super().save(path, table)
+            super().write(path, suffix, wanted)

@@ -7,48 +7,52 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from onnxperf.analyze.trace.stack import FUNCTION_COLUMNS, Sample, functions, kind_of
+from onnxperf.analyze.trace.stack import Sample
 from onnxperf.errors import BadOption
-from onnxperf.records.stack import FunctionShare, NativeFunction, Stack, StackFrame
+from onnxperf.records.stack import Stack
+from onnxperf.render.charts.base import Chart
 from onnxperf.render.kit.console import page_text
 from onnxperf.render.kit.page import Page
-from onnxperf.render.stack import flame
-from onnxperf.render.stack.chart import stack_plot
-from onnxperf.render.stack.page import stack_page
+from onnxperf.render.stack.allocations import allocations_table
+from onnxperf.render.stack.flame import native_charts, speedscope, tree_charts
+from onnxperf.render.stack.page import TOP, self_charts, stack_page
+from onnxperf.render.stack.tables import frames_table, functions_table, native_table, tree_functions_table
 from onnxperf.render.stack.tree import session_html, session_of, session_speedscope, tree_part, tree_text
-from onnxperf.render.web.old_base import Section
-from onnxperf.render.web.sections.stack import stack_sections
-from onnxperf.results.old_base import OldResult, frame_of, struct_frame
-from onnxperf.results.old_formats import Format
+from onnxperf.results.base import Result, Show
+from onnxperf.results.formats import Format
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
     from pyinstrument.session import Session
 
-_FLAME, _MEMRAY = ".svg", ".memray.html"
-NEEDED = {_FLAME: "native", _MEMRAY: "allocations"}
-"""Options without which there is nothing to write into such files."""
+_MEMRAY, _NATIVE = ".memray.html", "native"
+NEEDED = {_MEMRAY: "allocations", _NATIVE: "native"}
+"""Options without which there is nothing to write into such a file, or to draw in such a chart."""
+
+SHOW = Show(
+    Stack,
+    "stack",
+    stack_page,
+    tables={
+        "functions": functions_table,
+        "tree_functions": tree_functions_table,
+        "frames": frames_table,
+        "native": native_table,
+        "allocations": allocations_table,
+    },
+    charts={"functions": self_charts, "flame": tree_charts, _NATIVE: lambda record: native_charts(record, ())},
+    own={
+        ".txt": Format("the tree, the tables and the answer", lambda result, _: result.printed().encode()),
+        ".pyinstrument.html": Format("pyinstrument's own page", lambda result, _: result.html().encode()),
+        _MEMRAY: Format("memray's flame graph of allocations", lambda result, _: result.memray().encode()),
+        ".speedscope.json": Format("the samples for speedscope.app", lambda result, _: result.speedscope().encode()),
+    },
+)
 
 
-class StackResult(OldResult[Stack]):
+class StackResult(Result[Stack]):
     """What `onnxperf.stack` returns; `record` holds the frames and their times, and all else is not kept in a store."""
 
-    tables = {
-        "functions": lambda self: _functions_frame(self.record),
-        "tree_functions": lambda self: frame_of(functions(self.record.frames), FUNCTION_COLUMNS),
-        "frames": lambda self: struct_frame(self.record.frames, StackFrame),
-        "native": lambda self: struct_frame(self.record.native, NativeFunction),
-    }
-    """A row per function, by the samples of the answer; per function of pyinstrument's tree; per frame of the tree,
-    every frame behind its caller; per function that py-spy saw."""
-    charts = {"self": stack_plot}
-    own_formats = {
-        ".txt": Format("the tree, the tables and the answer", lambda self, _: self.printed().encode()),
-        ".pyinstrument.html": Format("pyinstrument's own page", lambda self, _: self.html().encode()),
-        _MEMRAY: Format("memray's flame graph of allocations", lambda self, _: self.memray().encode()),
-        ".speedscope.json": Format("the samples for speedscope.app", lambda self, _: self.speedscope().encode()),
-        _FLAME: Format("the flame graph of native frames", lambda self, _: self.flame().encode()),
-    }
+    show = SHOW
 
     def __init__(
         self,
@@ -69,10 +73,18 @@ class StackResult(OldResult[Stack]):
             raise BadOption("a run from the store has no samples, only their sums; measure it again")
         return session_of(self._data)
 
-    def page(self, everything: bool = False, top: int = 15) -> Page:
+    def page(self, everything: bool = False, top: int = TOP) -> Page:
         """The tree, the first functions and the answer; if `everything` is wanted, nothing is folded or left out."""
         tree = tree_part(self.session, everything) if self._data is not None else None
-        return stack_page(self.record, tree, sys.maxsize if everything else top)
+        return stack_page(self.record, tree, sys.maxsize if everything else top, self.samples)
+
+    def charts(self, name: str | None = None) -> Sequence[Chart]:
+        """The panels of a chart; the first is the flame graph of native frames if these were requested."""
+        if name == _NATIVE and not self.samples:
+            raise BadOption("the flame graph of compiled frames needs samples with these; measure with `native`")
+        if self.samples and name in (None, _NATIVE):
+            return native_charts(self.record, self.samples)
+        return super().charts(name)
 
     def printed(self) -> str:
         """The whole page as text, for results that still have their tree."""
@@ -92,27 +104,7 @@ class StackResult(OldResult[Stack]):
             raise BadOption("memray's page needs allocations; measure with `allocations`")
         return self.allocation_page
 
-    def story_sections(self) -> list[Section]:
-        """The flame graph, and its functions."""
-        return stack_sections(self.record, functions(self.record.frames))
-
     def speedscope(self) -> str:
         """For speedscope.app: the samples of py-spy if native frames were requested, or the tree."""
-        return flame.speedscope(self.samples, self._title) if self.samples else session_speedscope(self.session)
-
-    def flame(self) -> str:
-        """The flame graph of compiled and Python frames, as SVG."""
-        if not self.samples:
-            raise BadOption("a flame graph needs native frames; measure with `native`")
-        return flame.flame_svg(self.samples, self._title, kind_of)
-
-    @property
-    def _title(self) -> str:
-        return ", ".join(filter(None, [self.record.name, self.record.runtime, self.record.call]))
-
-
-def _functions_frame(record: Stack) -> DataFrame:
-    """A row per function: its time in an undisturbed call in nanoseconds, its share, and what that consists of."""
-    frame = struct_frame(record.functions, FunctionShare)
-    frame.insert(2, "self_ns", frame["share"].astype(float) * record.call_ns)
-    return frame
+        title = ", ".join(filter(None, [self.record.name, self.record.runtime, self.record.call]))
+        return speedscope(self.samples, title) if self.samples else session_speedscope(self.session)

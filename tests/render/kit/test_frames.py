@@ -1,4 +1,4 @@
-"""Tables as CSV, Excel and Parquet files."""
+"""DataFrames as CSV, Excel and Parquet files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import io
 import sys
 import zipfile
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,13 @@ from hypothesis import strategies as st
 
 from onnxperf.errors import BadInput, MissingExtra
 from onnxperf.records.trace import TensorType
-from onnxperf.render.kit import frames as tables
-from onnxperf.render.kit.frames import csv_bytes, parquet_bytes, workbook_bytes
-from onnxperf.results.formats import FORMATS
+from onnxperf.render.kit import workbook as tables
+from onnxperf.render.kit.frames import csv_bytes, parquet_bytes
+from onnxperf.render.kit.workbook import workbook_bytes
+from onnxperf.results.formats import COMMON
 from onnxperf.wording.names import starts_formula, visible
 from tests.render import examples
+from tests.render.kit import toys
 
 openpyxl = pytest.importorskip("openpyxl")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -44,12 +47,12 @@ def _is_text(values: Any) -> bool:
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
-    write = {".csv": csv_bytes, ".xlsx": lambda each: workbook_bytes({"table": each}), ".parquet": parquet_bytes}
+    write = {".csv": csv_bytes, ".xlsx": lambda each: workbook_bytes([], {"table": each}), ".parquet": parquet_bytes}
     path.write_bytes(write[path.suffix](table))
 
 
 def write_workbook(sheets: Mapping[str, pd.DataFrame], path: Path) -> None:
-    path.write_bytes(workbook_bytes(sheets))
+    path.write_bytes(workbook_bytes([], sheets))
 
 
 def sample() -> pd.DataFrame:
@@ -146,7 +149,8 @@ def test_a_named_index_becomes_columns_and_an_unnamed_one_is_left_out(tmp_path: 
 def test_headings_are_one_text_each_and_all_different(tmp_path: Path, suffix: str) -> None:
     table = pd.DataFrame([[1, 2, 3]], columns=pd.Index(["a", "a", 7], dtype=object))
     write_table(table, tmp_path / f"t{suffix}")
-    read = {".csv": pd.read_csv, ".xlsx": pd.read_excel, ".parquet": pd.read_parquet}[suffix]
+    excel = partial(pd.read_excel, sheet_name="table")
+    read = {".csv": pd.read_csv, ".xlsx": excel, ".parquet": pd.read_parquet}[suffix]
     names = [str(name) for name in read(tmp_path / f"t{suffix}").columns]  # type: ignore[operator]
     assert names == ["a", "a_2", "7"]
     levels = pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("us", "sum"), ("us", "max")]))
@@ -190,7 +194,7 @@ def test_excel_shows_every_name_as_text(tmp_path: Path, name: str) -> None:
 )
 def test_what_looks_like_a_link_a_number_or_a_formula_is_text_in_excel(tmp_path: Path, text: str) -> None:
     write_table(frame(n=[text]), tmp_path / "t.xlsx")
-    cell = openpyxl.load_workbook(tmp_path / "t.xlsx").active["A2"]
+    cell = openpyxl.load_workbook(tmp_path / "t.xlsx")["table"]["A2"]
     assert cell.hyperlink is None
     assert cell.data_type in ("s", "inlineStr")
     assert cell.value == text
@@ -204,6 +208,22 @@ def test_parquet_takes_every_name(tmp_path: Path, name: str) -> None:
     heading = name.encode("utf-8", "replace").decode() + "!"  # pandas refuses half a surrogate pair in a heading
     write_table(frame(**{"n": [name], heading: [1]}), tmp_path / "t.parquet")
     assert parquet.read_table(tmp_path / "t.parquet").column("n").to_pylist() == [visible(name)]
+
+
+# ---------------------------------------------------------------- a workbook
+
+
+def test_a_workbook_begins_with_a_summary_and_has_units_and_filters(tmp_path: Path) -> None:
+    (tmp_path / "t.xlsx").write_bytes(workbook_bytes([("answer", "=1+1 is faster")], {"times": toys.table("a", "b")}))
+    book = openpyxl.load_workbook(tmp_path / "t.xlsx")
+    assert [cell.value for cell in next(book["summary"].iter_rows())] == ["answer", "=1+1 is faster"]
+    times = book["times"]
+    assert [cell.value for cell in times[1]] == ["name", "mean_ns", "p99_ns", "calls"]
+    assert [cell.value for cell in times[2]] == ["a", 8_430, 10_200, 12_345]
+    assert times["B2"].number_format == '#,##0.0 "ns"'
+    assert times["D2"].number_format == "#,##0"
+    assert times.auto_filter.ref == "A1:D3"
+    assert "<f>" not in xml_of(tmp_path / "t.xlsx")
 
 
 # ---------------------------------------------------------------- limits of Excel
@@ -258,7 +278,7 @@ def test_a_table_that_excel_cannot_hold_is_refused_and_the_others_are_written(
 )
 def test_names_of_sheets_become_what_excel_takes(tmp_path: Path, names: list[str], titles: list[str]) -> None:
     write_workbook({name: frame(x=[1]) for name in names}, tmp_path / "t.xlsx")
-    assert list(sheets_of(tmp_path / "t.xlsx")) == titles
+    assert list(sheets_of(tmp_path / "t.xlsx")) == ["summary", *titles]
 
 
 @ONCE_PER_EXAMPLE
@@ -266,7 +286,7 @@ def test_names_of_sheets_become_what_excel_takes(tmp_path: Path, names: list[str
 def test_any_names_of_sheets_can_be_written(tmp_path: Path, names: list[str]) -> None:
     write_workbook({name: frame(x=[1]) for name in names}, tmp_path / "t.xlsx")
     titles = list(sheets_of(tmp_path / "t.xlsx"))
-    assert len(titles) == len(names)
+    assert len(titles) == len(names) + 1
     assert all(1 <= len(title) <= 31 for title in titles)
 
 
@@ -280,7 +300,7 @@ def test_a_missing_library_is_named_with_its_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, module: str, extra: str
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    for attempt in (lambda: write_table(sample(), tmp_path / f"t{suffix}"), FORMATS[suffix].requires):
+    for attempt in (lambda: write_table(sample(), tmp_path / f"t{suffix}"), COMMON[suffix].requires):
         assert attempt is not None
         with pytest.raises(MissingExtra, match=rf"{module} is not installed; .*\[{extra}\]"):
             attempt()

@@ -34,16 +34,26 @@ def test_numbers_end_at_the_right_and_words_start_at_the_left() -> None:
     assert html.count("text-align:right") == 6
 
 
-def test_styles_become_colours_that_hold_on_light_and_dark_pages() -> None:
+def test_styles_become_colors_that_hold_on_light_and_dark_pages() -> None:
     html = page_html([toys.table("a"), Line("note", "dim"), Line("what", "unknown")])
     assert "font-weight:600" in html
-    assert "color:#1a9e6b" in html
+    assert "color:#13865c" in html
     assert "opacity:.7" in html
     assert "unknown" not in html
 
 
-def test_a_table_has_one_line_per_row_however_it_is_stacked_elsewhere() -> None:
-    assert Elements(page_html([toys.stacked("a", "b")])).tags.count("tr") == 3
+def luminance(color: str) -> float:
+    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("style", ["red", "green", "yellow", "cyan"])
+def test_colored_words_can_be_read_on_white_and_on_black(style: str) -> None:
+    color = page_html([Line("word", style)]).partition("color:#")[2][:6]
+    shade = luminance(f"#{color}")
+    assert 1.05 / (shade + 0.05) >= 4.5
+    assert (shade + 0.05) / 0.05 >= 4.5
 
 
 @pytest.mark.parametrize("part", [toys.table(), Line(""), Flow([]), Flow(["", ""])], ids=str)

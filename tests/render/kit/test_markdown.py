@@ -66,13 +66,13 @@ def test_numbers_in_cells_are_left_alone() -> None:
 
 
 def test_a_table_has_its_title_headings_and_sides() -> None:
-    lines = page_markdown([toys.stacked("a")]).splitlines()
+    lines = page_markdown([toys.table("a")]).splitlines()
     assert lines == [
         "Times:",
         "",
         "| name | mean | p99 | calls |",
         "| --- | ---: | ---: | ---: |",
-        "| a | 8.43 µs | 10.2 µs | 12345 |",
+        "| a | 8.43 µs | 10.2 µs | 12,345 |",
     ]
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
+from typing import Any
 
 from hypothesis import strategies as st
 
-from onnxperf.render.kit.old_table import Column, Row, Stacking, Table
+from onnxperf.render.kit.column import NS, WHOLE, Column
 from onnxperf.render.kit.page import Flow, Heading, Line, Part, Verbatim
+from onnxperf.render.kit.table import Table
 from tests.render import examples
 
 HOSTILE = st.one_of(
@@ -52,23 +54,15 @@ def page(name: str) -> list[Part]:
     ]
 
 
-def table(*names: str) -> Table:
+def table(*names: str) -> Table[Any]:
     """A row per name with some numbers, of which the last column is the least important."""
-    columns = [Column("name", left=True, room=12), Column("mean"), Column("p99", rank=1), Column("calls", rank=2)]
-    rows = [Row([name, "8.43 µs", "10.2 µs", f"{12_345 + i}"], "bold", {1: "green"}) for i, name in enumerate(names)]
-    return Table(columns, rows, "Times")
-
-
-def stacked(*names: str) -> Table:
-    """A table of four columns, in one line per row, in two or in four."""
-    plain = table(*names)
-    columns = [column._replace(short=column.heading.upper()) for column in plain.columns]
-    stackings = [
-        Stacking(((0,), (1,), (2,), (3,)), 24),
-        Stacking(((0,), (1, 2), (3,)), 16),
-        Stacking(((0,), (1, 2, 3)), 8),
+    columns: list[Column[tuple[int, str]]] = [
+        Column("name", "name", lambda row: row[1], room=12),
+        Column("mean_ns", "mean", lambda _: 8_430.0, NS, style="green"),
+        Column("p99_ns", "p99", lambda _: 10_200.0, NS, 60),
+        Column("calls", "calls", lambda row: 12_345 + row[0], WHOLE, 80),
     ]
-    return Table(columns, plain.rows, plain.title, stackings)
+    return Table(columns, list(enumerate(names)), "Times", style=lambda _: "bold")
 
 
 class Elements(HTMLParser):

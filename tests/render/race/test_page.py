@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import re
+
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 from rich.cells import cell_len
 
-from onnxperf.records.race import Bench, Case
-from onnxperf.render.race.page import race_table
+from onnxperf.records.race import Bench, Case, Subject
+from onnxperf.render.kit.column import WHOLE, Column
+from onnxperf.render.kit.workbook import workbook_bytes
+from onnxperf.render.race import subjects
 from onnxperf.results.bench import BenchResult
 from tests.render import drawn_pages, examples
 
@@ -17,79 +23,118 @@ WIDTHS = [60, 80, 100, 120, 160, 200]
 LONG_NAME = "bert-base-uncased-quantized · io-binding-inplace"
 
 
-def table_text(case: Case, width: int) -> str:
-    return drawn_pages.printed([race_table(case)], width)
-
-
 def printed(bench: Bench, width: int = 100, encoding: str = "utf-8", colour: bool = False) -> str:
     return drawn_pages.printed(BenchResult(bench).page(), width, encoding, colour)
 
 
+def headings(case: Case, width: int) -> list[str]:
+    """What the columns of the table of subjects are called."""
+    lines = printed(examples.bench(case), width).splitlines()
+    rule = next(number for number, line in enumerate(lines) if line.startswith("─"))
+    return re.split(r"  +", lines[rule - 1].strip())
+
+
+ALWAYS = ["name", "time", "speedup", "95 % CI", "verdict"]
+
+
+@pytest.mark.parametrize(
+    ("width", "more"),
+    [
+        (60, []),
+        (80, ["p50", "p99"]),
+        (100, ["p50", "p99", "items/s"]),
+        (140, ["p50", "p99", "items/s", "CPU per call", "mean", "load", "first call"]),
+        (160, ["min", "p50", "p90", "p99", "max", "items/s", "CPU per call", "mean", "load", "first call"]),
+    ],
+)
+def test_a_wider_console_has_more_columns_and_the_answer_is_in_all(width: int, more: list[str]) -> None:
+    rivals = [examples.subject(*row, p99_ns=9000.0, items_per_s=99.0) for row in examples.CALL_STYLES[:2]]
+    assert headings(examples.case(*rivals), width) == [*ALWAYS, *more]
+
+
 @pytest.mark.parametrize("width", WIDTHS)
-def test_every_number_is_whole_at_every_width(width: int) -> None:
-    text = table_text(examples.case(), width)
-    for value in ["8.43 µs", "8.35 µs", "8.18 µs", "10.2 µs", "8.85 µs", "3.21 ms", "214 µs"]:
-        assert value in text
-    for value in ["16.0 µs", "15.0 µs", "2.29 ms"]:  # CPU
-        assert value in text
-    for value in ["1.203×", "1.191…1.217", "faster", "slower", "equivalent", "baseline", "ok"]:  # noqa: RUF001
-        assert value in text
+def test_every_number_is_whole_at_every_width_and_a_subject_has_one_line(width: int) -> None:
+    lines = printed(examples.bench(), width).splitlines()
+    rows = [next(line for line in lines if line.startswith(f"{name} ")) for name, _, _ in examples.CALL_STYLES]
+    for row, time, speedup, verdict in zip(
+        rows,
+        ["8.43 µs", "7.92 µs", "7.01 µs", "12.9 µs", "8.39 µs", "7.11 µs", "41.2 µs", "1.20 ms"],
+        ["1.000×", "1.064×", "1.203×", "0.653×", "1.005×", "1.186×", "0.205×", "0.0070×"],  # noqa: RUF001
+        [verdict for _, _, verdict in examples.CALL_STYLES],
+        strict=True,
+    ):
+        assert all(f" {text}" in row for text in (time, speedup, verdict))
+    if width >= 160:
+        assert all(text in rows[0] for text in ("8.18 µs", "8.35 µs", "8.85 µs", "10.2 µs", "16.0 µs", "3.21 ms"))
+        assert "8.43 µs ± 118 ns" in rows[0]
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", ["io-binding-inplace", LONG_NAME, "Q" * 70, "語" * 40, "Q-" * 40])
 def test_no_line_is_wider_than_the_console_and_no_name_is_cut(width: int, name: str) -> None:
     case = examples.case(examples.subject("run"), examples.subject(name, 7100.0, "undecided"))
-    text = table_text(case, width)
+    text = printed(examples.bench(case), width)
     assert max(map(cell_len, text.splitlines())) <= width
     for rare in "Q語z":
         assert text.count(rare) == name.count(rare)
 
 
-@pytest.mark.parametrize(("width", "lines"), [(160, 1), (120, 2), (100, 3), (80, 3), (60, 4)])
-def test_a_narrow_table_stacks_what_a_wide_one_sets_side_by_side(width: int, lines: int) -> None:
-    body = table_text(examples.case(examples.subject("io-binding-inplace")), width).splitlines()
-    rule = next(i for i, line in enumerate(body) if line.startswith("─"))
-    assert len(body) - rule - 1 == lines
+def test_the_status_has_a_column_only_if_one_is_not_ok() -> None:
+    assert "status" not in headings(examples.case(), 100)
+    text = printed(examples.bench(examples.case(examples.subject(), examples.failed(status="timeout"))))
+    assert re.search("^io-binding .* timeout", text, flags=re.MULTILINE)
+    assert "ok" not in text.split()
 
 
-WITHOUT_PAUSES = "CPU: processor time per call, all threads"
-WITH_PAUSES = "CPU: processor time per call, all threads, pauses included"
-
-
-@pytest.mark.parametrize(
-    ("span_ns", "cpu_ns", "lines"), [(None, 5.0, [WITHOUT_PAUSES]), (100, 5.0, [WITH_PAUSES]), (None, None, [])]
-)
-def test_cpu_time_is_explained_where_it_is_known(span_ns: int | None, cpu_ns: float | None, lines: list[str]) -> None:
-    blocks = tuple(replace(block, span_ns=span_ns) for block in examples.blocks(8430.0))
-    text = printed(examples.bench(examples.case(examples.subject(blocks=blocks, cpu_ns=cpu_ns))), 80)
-    assert [line for line in text.splitlines() if line.startswith("CPU: ")] == lines
+def test_a_percentile_that_is_not_known_to_15_percent_is_marked_and_the_mark_explained() -> None:
+    sure = examples.subject(median_low_ns=8340.0, median_high_ns=8350.0)
+    unsure = examples.subject("run-c", 7920.0, "faster", median_low_ns=7000.0, median_high_ns=12000.0)
+    text = printed(examples.bench(examples.case(sure, unsure)))
+    assert "~7.84 µs" in text
+    assert "~8.35 µs" not in text
+    assert "~: uncertain by more than 15 %" in text
+    assert "~" not in printed(examples.bench(examples.case(sure)))
 
 
 @pytest.mark.parametrize(
-    ("calls", "line"),
+    ("calls", "words"),
     [
-        ((10,), "p90: 54 more calls needed · p99: 652 more calls needed"),
-        ((64,), "p99: 598 more calls needed"),
-        ((661,), "p99: 1 more call needed"),
-        ((100, 600), "p99: 62 to 562 more calls needed"),
+        ((10,), "p99 needs 652 more calls"),
+        ((661,), "p99 needs 1 more call"),
+        ((100, 600), "p99 needs 62 to 562 more calls"),
         ((700,), ""),
     ],
 )
-def test_percentiles_that_cannot_be_known_are_a_dash_and_one_line(calls: tuple[int, ...], line: str) -> None:
-    subjects = [
-        examples.subject(f"s{n}", call_ns=(8000,) * n, p90_ns=9000.0 if n >= 64 else None, p99_ns=None) for n in calls
-    ]
+def test_a_percentile_that_needs_more_calls_is_a_dash_and_a_few_words(calls: tuple[int, ...], words: str) -> None:
+    subjects = [examples.subject(f"s{n}", call_ns=(8000,) * n, p99_ns=None) for n in calls]
     text = printed(examples.bench(examples.case(*subjects)), 160)
-    assert [each for each in text.splitlines() if "more call" in each] == ([line] if line else [])
-    assert "needs" not in text
+    assert [part for part in text.replace("\n", " · ").split(" · ") if "more call" in part] == ([words] if words else [])
+
+
+def test_what_is_added_to_the_columns_is_on_every_screen_and_in_every_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    def letters(subject: Subject) -> int:
+        return len(subject.name)
+
+    toy: Column[Subject] = Column("letters", "letters of its name", letters, WHOLE)
+    monkeypatch.setattr(subjects, "COLUMNS", [*subjects.COLUMNS, toy])
+    result = BenchResult(examples.bench())
+    for text in (printed(result.record), result.to_markdown(), result._repr_html_(), result.to_html()):
+        assert "letters of its name" in text
+        assert re.search(r"\bio-binding-inplace\b.*\b18\b", text, flags=re.DOTALL)
+    frame = result.to_df()
+    assert frame["letters"].tolist() == result.table("subjects")["letters"].tolist() == [3, 5, 10, 10, 16, 18, 3, 9]
+    header, first, *_ = csv.reader(io.StringIO(result.encode(".csv").decode()))
+    assert dict(zip(header, first, strict=True))["letters"] == "3"
+    book = workbook_bytes([], {"subjects": result.columns("subjects")})
+    sheet = pd.read_excel(io.BytesIO(book), sheet_name="subjects")
+    assert sheet["letters"].tolist() == frame["letters"].tolist()
 
 
 def test_a_failed_row_shows_its_status_and_its_reason_below_the_table() -> None:
     text = printed(examples.bench(examples.case(examples.subject(), examples.failed("bind", "crashed", "signal 11"))))
     assert "crashed" in text
     assert "bind: signal 11\n" in text
-    assert "calls needed" in text  # of the other one
+    assert "p99 needs" in text  # of the other one
 
 
 def test_the_heading_names_model_dimensions_machine_threads_and_version() -> None:
@@ -147,20 +192,3 @@ def test_a_terminal_without_unicode_gets_plain_signs() -> None:
     text = printed(examples.bench(), encoding="ascii")
     assert "8.43 us" in text
     assert "----" in text
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_counted_instructions_have_a_table_with_both_verdicts(width: int) -> None:
-    counted = [
-        examples.subject("run", instructions=41_869.1, instruction_ratio=1.0, instruction_verdict="baseline"),
-        examples.subject(
-            "run-c", 7920.0, "faster", instructions=5e9, instruction_ratio=1.2, instruction_verdict="more"
-        ),
-    ]
-    text = printed(examples.bench(examples.case(*counted, examples.failed())), width)
-    table = text.partition("Instructions per call")[2].partition("\n\n")[0]
-    rows = [line.split() for line in table.splitlines()]
-    assert ["run", "41,869", "1.000×", "baseline", "baseline"] in rows  # noqa: RUF001
-    assert ["run-c", "5,000,000,000", "1.200×", "more", "faster"] in rows  # noqa: RUF001
-    assert max(map(cell_len, text.splitlines())) <= width
-    assert "Instructions per call" not in printed(examples.bench())

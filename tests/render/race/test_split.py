@@ -11,12 +11,15 @@ import pytest
 from rich.cells import cell_len
 
 from onnxperf.analyze.answers.race import notes_on_parts
-from onnxperf.records.race import SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Split, Subject
+from onnxperf.records.race import Bench, Split, Subject
 from onnxperf.render.kit.documents import from_json, to_json
-from onnxperf.render.race.split import HEADING, split_table
+from onnxperf.render.kit.table import grid_of
+from onnxperf.render.race.parts import SPLIT as HEADING
+from onnxperf.render.race.parts import split_chart
 from onnxperf.results.bench import BenchResult
 from tests.render import drawn_pages, examples
 
+KEYS = ["prepare_ns", "compute_ns", "fetch_ns"]
 MADE_ONCE = "its 3.00 µs are on tensors made once; a caller with arrays also pays for preparing and fetching"
 
 
@@ -28,6 +31,12 @@ def divided(name: str = "run", parts: tuple[float, float, float] = (4000.0, 3000
 
 def bench(*subjects: Subject) -> Bench:
     return examples.bench(examples.case(*subjects))
+
+
+def cells(subject: Subject) -> list[str]:
+    """What the table of parts shows of a subject."""
+    (chart,) = split_chart({"": examples.case(subject)})
+    return [cell.text for cell in grid_of(chart.table).lines[0].cells]
 
 
 def to_csv(record: Bench) -> str:
@@ -43,18 +52,17 @@ def printed(record: Bench, width: int = 100, encoding: str = "utf-8") -> str:
 
 
 def test_every_part_has_its_time_and_its_share_and_the_bar_shows_all_three() -> None:
-    row = split_table(examples.case(divided())).rows[0]
-    assert row.cells == ["run", "4.00 µs  50 %", "3.00 µs  38 %", "1.00 µs  12 %", "░" * 10 + "█" * 8 + "▒" * 2]
+    assert cells(divided()) == ["run", "4.00 µs  50 %", "3.00 µs  38 %", "1.00 µs  12 %", "░" * 10 + "█" * 8 + "▒" * 2]
 
 
 @pytest.mark.parametrize("parts", [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 5.0), (1.0, 1.0, 1.0), (1.0, 1e9, 1.0)])
 def test_a_bar_is_always_full(parts: tuple[float, float, float]) -> None:
-    assert len(split_table(examples.case(divided(parts=parts))).rows[0].cells[-1]) == 20
+    assert len(cells(divided(parts=parts))[-1]) == 20
 
 
 def test_without_divided_calls_nothing_is_shown_anywhere() -> None:
     record = bench(examples.subject(), examples.subject("skl", 41200.0, "slower", call=None))
-    assert split_table(record.cases[0]).rows == []
+    assert split_chart({"": record.cases[0]}) == []
     assert notes_on_parts(record.cases[0]) == []
     assert not any(HEADING in text for text in (printed(record), *markdown_and_html(record)))
     assert "prepare_ns" not in to_csv(record)
@@ -65,7 +73,7 @@ def test_the_terminal_markdown_and_html_show_the_same_table() -> None:
     record = bench(divided())
     for text in (printed(record), *markdown_and_html(record)):
         assert HEADING in text
-        for cell in split_table(record.cases[0]).rows[0].cells:
+        for cell in cells(divided()):
             assert cell in text
 
 
@@ -120,16 +128,35 @@ def test_parts_that_are_not_the_time_above_them_are_explained(subject: Subject, 
 def test_csv_and_tables_have_a_column_per_part_where_calls_were_divided() -> None:
     record = bench(divided(), examples.subject("skl"))
     first, second = csv.DictReader(io.StringIO(to_csv(record)))
-    assert list(first) == ["model", "dims", "batch", *SUBJECT_COLUMNS, *SPLIT_COLUMNS]
-    assert [first[column] for column in SPLIT_COLUMNS] == ["4000.0", "3000.0", "1000.0"]
-    assert [second[column] for column in SPLIT_COLUMNS] == ["", "", ""]
-    rows = BenchResult(record).to_df()[list(SPLIT_COLUMNS)].to_numpy()
+    assert list(first) == ["model", "dims", "batch", *examples.SUBJECT_KEYS, *KEYS]
+    assert [first[column] for column in KEYS] == ["4000.0", "3000.0", "1000.0"]
+    assert [second[column] for column in KEYS] == ["", "", ""]
+    rows = BenchResult(record).to_df()[KEYS].to_numpy()
     assert rows[0].tolist() == [4000.0, 3000.0, 1000.0]
     assert np.isnan(rows[1]).all()
 
 
 def test_json_keeps_the_parts() -> None:
     assert from_json(to_json(bench(divided())), Bench) == bench(divided())
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 160])
+def test_counted_instructions_have_a_table_with_both_verdicts(width: int) -> None:
+    counted = [
+        examples.subject("run", instructions=41_869.1, instruction_ratio=1.0, instruction_verdict="baseline"),
+        examples.subject(
+            "run-c", 7920.0, "faster", instructions=5e9, instruction_ratio=1.2, instruction_verdict="more"
+        ),
+    ]
+    text = printed(bench(*counted, examples.failed()), width)
+    table = text.partition("Instructions per call")[2].partition("\n\n")[0]
+    rows = [line.split() for line in table.splitlines()]
+    assert ["run", "41,869", "1.000×", "baseline", "baseline"] in rows  # noqa: RUF001
+    assert ["run-c", "5,000,000,000", "1.200×", "more", "faster"] in rows  # noqa: RUF001
+    assert max(map(cell_len, text.splitlines())) <= width
+    assert "Instructions per call" not in printed(examples.bench())
+    assert "instruction_verdict" in to_csv(bench(*counted))
+    assert "instruction_verdict" not in to_csv(examples.bench())
 
 
 @pytest.mark.parametrize("name", examples.NASTY_NAMES)

@@ -9,9 +9,7 @@ from msgspec.structs import replace
 
 from onnxperf.records.race import Case, Subject
 from onnxperf.records.tune import TuneChoice, TuneRow, Tuning
-from onnxperf.render.kit import old_chart as fg
 from onnxperf.render.race.tune import tune_page
-from onnxperf.render.race.tune_chart import tune_plot
 from onnxperf.results.tune import TuneResult
 from tests.render.drawn_pages import cells, line_with, printed
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.render.web.browser import opened_browser
-from tests.render.web.pages import KINDS, model_in
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +22,8 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def page_of(shared_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
     """The page of a kind, measured once for all processes."""
+    from tests.render.web.pages import KINDS, model_in
+
     folder = shared_folder / "pages"
     folder.mkdir(exist_ok=True)
 

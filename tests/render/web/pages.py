@@ -1,4 +1,4 @@
-"""A small result of every kind, measured for its page, and what holds for each page."""
+"""A small result of every kind, measured for its page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from onnxperf.results.bisect import BisectResult
 from onnxperf.results.history import HistoryResult
 from onnxperf.results.report import Report
 from tests.render.history_examples import two_machines
-from tests.render.web.browser import opened_page
 from tests.render.web.test_finding_sections import BISECTION
 
 HOSTILE = '<img src=x onerror="window.broken=1">\'</script><script>window.broken=1</script>\x1b[31m'
@@ -86,65 +85,3 @@ def _converted() -> Result[Any]:
 
 def _short_bench(model: Path) -> Result[Any]:
     return onnxperf.bench(model, call="run,run-c", dims={"rows": 4}, blocks=6)
-
-
-def draw_all(page: Any) -> None:
-    """Bring every chart into view, so that it is drawn."""
-    for figure in page.query_selector_all("figure.chart"):
-        figure.evaluate("(each) => { each.closest('details')?.setAttribute('open', ''); each.scrollIntoView(); }")
-        page.wait_for_function("(each) => each.chart !== undefined", arg=figure)
-
-
-BLANK = """(figure) => {
-  const canvas = figure.querySelector("canvas");
-  const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
-  return data.every((value) => value === data[0]);
-}"""
-FAINT = """() => {
-  const parts = (colour) => (colour.match(/[\\d.]+/g) || []).map(Number);
-  const light = (colour) => {
-    const linear = (v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-    const [r, g, b] = parts(colour).slice(0, 3).map((v) => linear(v / 255));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const behind = (element) => {
-    for (let each = element; each; each = each.parentElement) {
-      const colour = getComputedStyle(each).backgroundColor;
-      if (parts(colour)[3] !== 0) return colour;
-    }
-    return "rgb(255, 255, 255)";
-  };
-  const found = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const element = walker.currentNode.parentElement;
-    if (!walker.currentNode.data.trim() || !element.checkVisibility()) continue;
-    if (element.closest("svg, script, .skip")) continue;
-    const [one, other] = [light(getComputedStyle(element).color), light(behind(element))];
-    const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
-    if (contrast < 4.5) found.push(`${walker.currentNode.data.trim().slice(0, 40)}: ${contrast.toFixed(2)}`);
-  }
-  return found;
-}"""
-"""Texts that are hard to read: a contrast below 4.5 (WCAG AA)."""
-
-
-def assert_drawn(browser: Any, path: Path) -> None:
-    """All charts are there, and nothing was executed or requested that should not be."""
-    assert path.stat().st_size < 8e6
-    with opened_page(browser, path) as opened:
-        draw_all(opened.page)
-        blank = [figure.evaluate(BLANK) for figure in opened.page.query_selector_all("figure.chart")]
-        assert not any(blank)
-        assert opened.page.evaluate("window.broken") is None
-        assert opened.page.query_selector("main img") is None
-        assert (opened.complaints, opened.requests) == ([], [])
-
-
-def assert_readable(browser: Any, path: Path, dark: bool) -> None:
-    """On a phone, every text has contrast and nothing is cut off."""
-    with opened_page(browser, path, width=390, dark=dark) as opened:
-        draw_all(opened.page)
-        assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390
-        assert opened.page.evaluate(FAINT) == []
-        assert opened.page.evaluate("document.documentElement.dataset.theme") == ("dark" if dark else "light")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.depth import all_or, some
-from tests.render.web.browser import CHROMIUM, opened_page
-from tests.render.web.pages import KINDS, SEARCHES, assert_drawn, assert_readable, draw_all
+from tests.render.web.browser import CHROMIUM, assert_drawn, assert_readable, draw_all, opened_page
+from tests.render.web.pages import KINDS, SEARCHES
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")]
 QUICK = [kind for kind in KINDS if kind not in SEARCHES]

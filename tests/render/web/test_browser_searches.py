@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.render.web.browser import CHROMIUM
-from tests.render.web.pages import SEARCHES, assert_drawn, assert_readable
+from tests.render.web.browser import CHROMIUM, assert_drawn, assert_readable
+from tests.render.web.pages import SEARCHES
 
 pytestmark = [
     pytest.mark.thorough,

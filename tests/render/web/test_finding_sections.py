@@ -1,4 +1,4 @@
-"""Pages of tune, einsum, bisect, advise, quantize, check, doctor and compared runs: charts with their tables."""
+"""Pages of tune, einsum, bisect, advise, check, doctor and compared runs: charts with their tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onnxperf.records.check import Check, Difference
 from onnxperf.records.doctor import MachineReport
 from onnxperf.records.einsum import Rewrite, RewrittenSite
 from onnxperf.records.headroom import Bandwidth, Peaks
-from onnxperf.records.quantize import LayerChange, Quantization, QuantizationWay, TriedWay
+from onnxperf.records.quantize import Quantization
 from onnxperf.records.runs import ComparedSubject, RunComparison
 from onnxperf.records.tune import Tuning
 from onnxperf.render.web.old_base import Chart
@@ -23,7 +23,6 @@ from onnxperf.render.web.sections.check import check_sections
 from onnxperf.render.web.sections.compare import compare_sections
 from onnxperf.render.web.sections.doctor import doctor_sections
 from onnxperf.render.web.sections.einsum import MOST_GRAPHS, einsum_sections, rewrite_sections
-from onnxperf.render.web.sections.quantize import quantize_sections
 from onnxperf.render.web.sections.tune import tune_sections
 from onnxperf.results.base import result_classes
 from tests.render import einsum_examples, examples, gallery
@@ -43,28 +42,6 @@ BISECTION = Bisection(
     good="1.21",
     bad="1.22",
     operators=(OperatorChange(op_name="MatMul", before_us=10.0, after_us=25.0),),
-)
-QUANTIZATION = Quantization(
-    model="cnn.onnx",
-    ways=(
-        TriedWay(
-            way=QuantizationWay(name="static U8S8", mode="static"),
-            status="ok",
-            speedup=1.4,
-            speedup_low=1.3,
-            speedup_high=1.5,
-            verdict="faster",
-            error=0.02,
-            acceptable=True,
-        ),
-        TriedWay(way=QuantizationWay(name="dynamic", mode="dynamic"), status="failed", reason="no weights"),
-    ),
-    chosen="static U8S8",
-    layers=(
-        LayerChange(nodes=("conv",), ops=("Conv",), before_us=40.0, after_us=20.0, outcome="won", error=0.015),
-        LayerChange(nodes=("gemm",), ops=("Gemm",), before_us=4.0, after_us=5.0, outcome="lost", error=float("inf")),
-    ),
-    race=examples.case(),
 )
 CHECK = Check(
     model="linear.onnx",
@@ -161,21 +138,13 @@ def test_operators_behind_a_change_are_shown_before_and_after() -> None:
     assert [(part["name"], part["values"]) for part in parts] == [("before", [10.0]), ("after", [25.0])]
 
 
-# ---------------------------------------------------------------- advise and quantize
+# ---------------------------------------------------------------- advise
 
 
 def test_trials_are_shown_with_what_they_gave_those_without_a_time_only_in_the_table() -> None:
     chart = charts(advise_sections(gallery.advice(number=5)))["What each remedy gave"]
     assert len(data(chart)["marks"]) == 4
     assert len(chart.table.rows) == 5
-
-
-def test_ways_that_failed_are_in_the_table_and_layers_have_both_times() -> None:
-    found = charts(quantize_sections(QUANTIZATION))
-    assert marks(found["Ways to quantise"]) == ["1.400× faster · chosen"]  # noqa: RUF001
-    assert "no weights" in column(found["Ways to quantise"], "why")
-    assert [part["values"] for part in data(found["Time by layer"])["series"]] == [[40.0, 4.0], [20.0, 5.0]]
-    assert data(found["Error by layer"])["names"] == ["conv"]
 
 
 # ---------------------------------------------------------------- check, doctor, compared runs
@@ -221,7 +190,7 @@ def test_a_record_of_nothing_has_a_page_without_a_chart(kind: str) -> None:
     assert "<figure" not in html
 
 
-@pytest.mark.parametrize("record", [TUNING, BISECTION, QUANTIZATION, CHECK, DOCTOR, COMPARISON, REWRITE])
+@pytest.mark.parametrize("record", [TUNING, BISECTION, CHECK, DOCTOR, COMPARISON, REWRITE])
 def test_every_chart_has_a_summary_and_a_table(record: Struct) -> None:
     sections = result_classes()[type(record)](record).story_sections()
     for chart in charts(sections).values():

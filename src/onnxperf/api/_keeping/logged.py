@@ -18,7 +18,8 @@ from onnxperf.analyze.judges.outcome import topic_of
 from onnxperf.errors import masked
 from onnxperf.records.base import AnySubject, Machine
 from onnxperf.records.memory import MemoryCase
-from onnxperf.records.race import COUNT_COLUMNS, SPLIT_COLUMNS, SUBJECT_COLUMNS, Bench, Case, Subject
+from onnxperf.records.race import Bench, Case, Subject
+from onnxperf.render.race.subjects import values_of
 from onnxperf.results.base import Result
 from onnxperf.wording.names import dims_text, one_line, storable
 
@@ -42,7 +43,6 @@ _LEFT_OUT = (
     *("baseline", "new", "before", "after", "amount", "default_amount"),
 )
 """Fields that are sentences or logged by themselves, and numbers whose unit depends on what was measured."""
-_SUBJECT = (*SUBJECT_COLUMNS, *SPLIT_COLUMNS, *COUNT_COLUMNS)
 _MS = {"_ns": 1e6, "_us": 1e3}
 """Ends of the names of times, and how many of them are a millisecond."""
 
@@ -195,9 +195,9 @@ def _add_case(log: RunLog, case: Case, *place: str) -> None:
 
 def _add_subject(log: RunLog, subject: Subject, *place: str) -> None:
     is_baseline = subject.verdict == "baseline"
-    for column in _SUBJECT:
-        if not (is_baseline and column == "speedup"):
-            log.metric(getattr(subject.split if column in SPLIT_COLUMNS else subject, column, None), *place, column)
+    for name, value in values_of(subject).items():
+        if not (is_baseline and name == "speedup"):
+            log.metric(value, *place, name)
     if place:
         log.tag(subject.status, *place, "status")
         log.tag(subject.verdict, *place, "verdict")

@@ -27,12 +27,12 @@ def demo(*, typed: Typed) -> int:
     """
     import onnxperf
     from onnxperf.render.kit.files import write
-    from onnxperf.results.bench import BenchResult
+    from onnxperf.results.bench import SHOW
     from onnxperf.zoo.demo import CHART_FILE, MODEL_FILE, demo_model
 
     write(Path(MODEL_FILE), demo_model().SerializeToString())
     return present(
-        BenchResult,
+        SHOW,
         replace(typed.output, output=[*typed.output.output, CHART_FILE]),
         lambda progress: onnxperf.bench(
             MODEL_FILE, call="all", dims={"batch": 32}, progress=progress, **typed.keywords

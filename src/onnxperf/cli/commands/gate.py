@@ -33,6 +33,7 @@ def gate(model: str, /, *, typed: Typed) -> int:
         The new model: an ONNX file, or zoo:NAME.
     """
     import onnxperf
+    from onnxperf.results.gate import SHOW
 
     baseline = typed.own["baseline"]
     if baseline is None:

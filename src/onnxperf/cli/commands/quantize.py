@@ -28,11 +28,11 @@ def quantize(model: File, /, *, typed: Typed) -> int:
         An ONNX file or zoo:NAME.
     """
     import onnxperf
-    from onnxperf.results.quantize import QuantizeResult
+    from onnxperf.results.quantize import SHOW
 
     path, reports = typed.output.with_optional_model()
     return present(
-        QuantizeResult,
+        SHOW,
         reports,
         lambda progress: onnxperf.quantize(model, output=path, progress=progress, **typed.keywords),
     )

@@ -40,14 +40,14 @@ def list_runs(*, typed: Typed) -> int:
         onnxperf runs --tag commit=1a2b3c
     """
     import onnxperf
-    from onnxperf.results.runs import RunsResult
+    from onnxperf.results.runs import LISTED
 
     everything: bool = typed.own["all"]
     if everything:
         refuse_useless({"top": typed.keywords.get("top")}, (), "`all`")
     keywords = {"top": None if everything else _MOST, **typed.keywords}
     try:
-        return present(RunsResult, typed.output, lambda _progress: onnxperf.runs(**keywords))
+        return present(LISTED, typed.output, lambda _progress: onnxperf.runs(**keywords))
     finally:  # a store that cannot be read is why they wait
         for line in onnxperf.waiting_runs():
             complain(line)
@@ -185,11 +185,9 @@ def compare(first: str, second: str, /, *, typed: Typed) -> int:
         The run that the verdicts are about.
     """
     import onnxperf
-    from onnxperf.results.runs import ComparisonResult
+    from onnxperf.results.runs import COMPARED
 
-    return present(
-        ComparisonResult, typed.output, lambda _progress: onnxperf.compare_runs(first, second, **typed.keywords)
-    )
+    return present(COMPARED, typed.output, lambda _progress: onnxperf.compare_runs(first, second, **typed.keywords))
 
 
 @runs.command

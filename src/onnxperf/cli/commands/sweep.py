@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def present_cases(typed: Typed, measure: Callable[[Progress], BenchResult]) -> int:
     """Run cases and show them; name those that are too slow, and the command that resumes what was interrupted."""
-    from onnxperf.results.bench import BenchResult
+    from onnxperf.results.bench import SHOW
 
     results: list[BenchResult] = []
 
@@ -28,7 +28,7 @@ def present_cases(typed: Typed, measure: Callable[[Progress], BenchResult]) -> i
         results.append(measure(progress))
         return results[0]
 
-    code = present(BenchResult, typed.output, measured)
+    code = present(SHOW, typed.output, measured)
     for result in results:
         for each in result.exceeding:
             limit = plain(100 * (result.max_slowdown or 0.0))
@@ -79,7 +79,7 @@ def sweep(plan: File, /, *, typed: Typed) -> int:
     if typed.own["dry_run"]:
         from onnxperf.api.sweep import planned
         from onnxperf.render.kit.console import print_page
-        from onnxperf.render.race.sweep_page import plan_page
+        from onnxperf.render.race.sweep import plan_page
 
         print_page(plan_page(*planned(plan, typed.keywords)), make_console())
         return exit_codes.DONE

@@ -1,40 +1,71 @@
-"""A quantised model as a page and a chart: ways, layers before and after, conversions that stayed, errors."""
+"""A quantized model as a page: ways, layers before and after, conversions that stayed, errors, and the race."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import NamedTuple
 
-from onnxperf.records.quantize import FLOAT32, LayerChange, Quantization, TriedWay, UnfusedPair
-from onnxperf.render.kit import old_chart as fg
+from onnxperf.records.comparison import Comparison
+from onnxperf.records.quantize import (
+    FLOAT32,
+    INT8,
+    LayerChange,
+    OutputError,
+    Quantization,
+    QuantizationWay,
+    TriedWay,
+    UnfusedPair,
+)
+from onnxperf.render.charts.base import GREY, PERCENT, PINK, VERDICT_COLORS, Chart, colors_of, microsecond_unit
+from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
+from onnxperf.render.charts.forest import forest_chart
+from onnxperf.render.kit.column import (
+    BYTES,
+    FACTOR,
+    NAME,
+    SHARE,
+    TEXT,
+    US,
+    WHOLE,
+    Column,
+    Format,
+    field_columns,
+    for_screens,
+)
+from onnxperf.render.kit.comparison import Compared, comparison_columns, ratio_columns
 from onnxperf.render.kit.machine import cpu_text
-from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
-from onnxperf.render.kit.page import Heading, Line, Part, closing
-from onnxperf.wording.names import dims_text, first_of, name_of, shortened_apart
-from onnxperf.wording.numbers import NOTHING, count, factor, interval, microseconds, percent, percent_at_most, size
+from onnxperf.render.kit.page import Heading, Page, Section, closing
+from onnxperf.render.kit.table import Footer, On, Table
+from onnxperf.render.race.sections import race_parts
+from onnxperf.wording.names import dims_text, first_of, name_of
+from onnxperf.wording.numbers import count, microseconds, percent_at_most
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-_MOST_ROWS = 20
-_MOST_UNFUSED = 8
-_OUTCOMES = {"won": "green", "lost": "red", "same": ""}
-_VERDICTS = {"faster": "green", "slower": "red"}
-_LABEL_LENGTH = 60
+_MOST_ROWS, _MOST_BARS, _MOST_UNFUSED = 20, 30, 8
 _ALIKE = 0.1
 """Times that differ by less are called the same; by more, but unproven, unclear."""
+ERROR = Format(percent_at_most, excel="0.00%")
+_SIDES = colors_of((FLOAT32, INT8))
+"""The colors that these have in the race."""
 
 
-def quantize_page(record: Quantization, answer: str) -> list[Part]:
-    """What was tried, what each layer won or lost, what did not fuse, how far off it is, and the answer."""
+def quantize_page(record: Quantization) -> Page:
+    """What was tried, what each layer won or lost, what did not fuse, how far off it is, the answer and the race."""
+    layers = [layers_table(record, _MOST_ROWS, "screen"), *_on_page(layers_charts(record))]
+    race = [Section("Confirming race", race_parts(record.race), "page")] if record.race is not None else []
     return [
         Heading(record.model, _facts(record)),
-        *([_ways_table(record)] if record.ways else []),
-        *_layers(record),
-        *_unfused(record),
-        *([_errors_table(record)] if record.errors else []),
-        *closing(answer, record.notes, record.interrupted),
+        Section("Ways", ways_charts(record) or [ways_table(record)]),
+        Section("Layers", [*layers, *_on_page(errors_charts(record))]),
+        Section("Conversions", [_unfused_kinds_table(record)]),
+        Section("Errors", [errors_table(record)]),
+        *closing(record.answer, record.notes, record.interrupted),
+        *race,
     ]
+
+
+def _on_page(charts: Sequence[Chart]) -> list[Chart]:
+    return [each._replace(on="page") for each in charts]
 
 
 def _facts(record: Quantization) -> list[str]:
@@ -45,44 +76,62 @@ def _facts(record: Quantization) -> list[str]:
     return [*dims, inputs, *cpu]
 
 
-# ---------------------------------------------------------------- tables
+# ---------------------------------------------------------------- ways
 
 
-def _ways_table(record: Quantization) -> Table:
-    columns = (
-        Column("way", left=True, room=24),
-        Column("nodes", rank=2),
-        Column("size", rank=3),
-        Column("speedup"),
-        Column("interval", rank=1),
-        Column("against", left=True, rank=4),
-        Column("error"),
-        Column("result", left=True),
+def ways_table(record: Quantization) -> Table[TriedWay]:
+    """A row per way."""
+    by = _ways(record)
+    name, *columns = comparison_columns(by)
+    fields = field_columns(QuantizationWay, ("mode", "activations", "weights", "per_channel"))
+    arguments = [each.of(lambda row: row.way) for each in fields]
+    kept = field_columns(TriedWay, ("status", "excluded", "verdict", "acceptable"))
+    return Table([name, *arguments, *columns, *kept], record.ways, "Ways")
+
+
+def ways_charts(record: Quantization) -> list[Chart]:
+    """The speedups of the search."""
+    measured = sum(each.speedup is not None for each in record.ways)
+    summary = (
+        f"Speedups of {count(measured, 'way')} to quantize the model in the search, with 95 % intervals; right of 1 is "
+        "faster than what it raced against."
     )
-    rows = [_way_row(record, each) for each in record.ways]
-    return without_empty(Table(columns, rows, "Ways"))
+    return forest_chart("Ways to quantize", summary, _ways(record), record.ways, table=ways_table(record))
 
 
-def _way_row(record: Quantization, tried: TriedWay) -> Row:
-    known, bounded = tried.speedup is not None, tried.speedup_low is not None
-    cells = (
-        tried.way.name,
-        str(tried.nodes) if tried.nodes else "",
-        size(tried.size_bytes) if tried.size_bytes is not None else "",
-        factor(tried.speedup) if known else "",
-        interval(tried.speedup_low, tried.speedup_high) if bounded else "",
-        tried.against if known else "",
-        _error(tried.error) if tried.status == "ok" or tried.error is not None else "",
-        _result(record, tried),
+def _ways(record: Quantization) -> Compared[TriedWay]:
+    return Compared(
+        name=lambda row: row.way.name,
+        of=lambda row: Comparison.spelled(row, "speedup"),
+        word=lambda row: _result(record, row),
+        verdict="result",
+        format=FACTOR,
+        more=(
+            Column("error", "error", lambda row: row.error, ERROR),
+            Column("nodes", "nodes", lambda row: row.nodes or None, WHOLE, 80),
+            Column("size_bytes", "size", lambda row: row.size_bytes, BYTES, 100),
+            Column("against", "against", _against, NAME, 140, text=_against),
+            for_screens("why", lambda row: row.reason, TEXT, width=140, room=24, cut=True),
+        ),
+        color=lambda row: VERDICT_COLORS.get(row.verdict or "", GREY),
+        tooltip=_about_way,
     )
-    return Row(cells, styles={3: _VERDICTS.get(tried.verdict or "", "")})
+
+
+def _against(tried: TriedWay) -> str:
+    return tried.against if tried.speedup is not None else ""
+
+
+def _about_way(tried: TriedWay) -> str:
+    error = f"error {percent_at_most(tried.error)}" if tried.error is not None else ""
+    return "\n".join(filter(None, [f"against {name_of(tried.against)}", error]))
 
 
 def _result(record: Quantization, tried: TriedWay) -> str:
     if tried.status != "ok":
         return tried.status
     # A search decides nothing else. Nodes that were left out raced their own way, and no speedup over float32 is known.
-    verdict: str = tried.verdict if tried.verdict in _VERDICTS else ""
+    verdict: str = tried.verdict if tried.verdict in ("faster", "slower") else ""
     verdict = f"{verdict} than with them" if verdict and tried.against != FLOAT32 else verdict
     if tried.way.name == record.best != record.chosen:
         return "slower, not chosen"
@@ -91,146 +140,175 @@ def _result(record: Quantization, tried: TriedWay) -> str:
     return verdict if tried.acceptable else "error too large"
 
 
-def _layers(record: Quantization) -> list[Part]:
-    if not record.layers:
-        return []
-    columns = (
-        Column("layer", left=True, room=22),
-        Column("operators", left=True, rank=2, room=16),
-        Column("float32"),
-        Column("int8"),
-        Column("ratio"),
-        Column("converting", rank=4),
-        Column("kernels in int8", left=True, rank=5, room=16),
-        Column("error alone", rank=3),
-        Column("result", left=True),
-    )
-    shown = record.layers[:_MOST_ROWS]
-    table = Table(columns, [_layer_row(each) for each in shown], "Time per inference by original nodes")
-    rest = record.layers[_MOST_ROWS:]
-    more = [Line(_about_rest(rest), "dim")] if rest else []
-    return [without_empty(table), *more]
+# ---------------------------------------------------------------- layers
 
 
-def _about_rest(rest: Sequence[LayerChange]) -> str:
-    before, after = sum(each.before_us for each in rest), sum(each.after_us for each in rest)
-    return f"{count(len(rest), 'layer')} more: {microseconds(before)} in float32, {microseconds(after)} in int8"
+def layers_table(record: Quantization, most: int | None = None, on: On = "all") -> Table[LayerChange]:
+    """A row per layer; of more than `most`, the cheapest ones together."""
+    ratio, _, result = ratio_columns(_LAYERS)  # no layer has an interval
+    columns = [
+        Column("layer", "layer", _layer_name, TEXT, room=22),
+        Column("ops", "operators", lambda row: row.ops, TEXT, 80, text=lambda row: _names(row.ops), room=16),
+        Column("before_us", FLOAT32, lambda row: row.before_us, US),
+        Column("after_us", INT8, lambda row: row.after_us, US),
+        ratio,
+        result,
+        Column("convert_us", "converting", lambda row: row.convert_us, US, 100, text=_converting),
+        Column("kernels", "kernels in int8", lambda row: row.kernels, TEXT, 140, text=_kernels, room=16),
+        Column("error", "error alone", lambda row: row.error, ERROR, 100),
+        *field_columns(LayerChange, ("nodes", "outcome", "quantized", "excluded")),
+    ]
+    shown = record.layers[:most]
+    footers = [_other_layers(rest)] if (rest := record.layers[len(shown) :]) else []
+    return Table(columns, shown, "Time per inference by original nodes", footers=footers, on=on)
 
 
-def _layer_row(layer: LayerChange) -> Row:
-    cells = (
-        first_of([name_of(name) for name in layer.nodes], 2),
-        ", ".join(dict.fromkeys(layer.ops)),
-        microseconds(layer.before_us),
-        microseconds(layer.after_us),
-        factor(layer.before_us / layer.after_us) if layer.after_us and layer.before_us else "",
-        microseconds(layer.convert_us) if layer.convert_us else "",
-        ", ".join(dict.fromkeys(layer.kernels)),
-        _error(layer.error) if layer.error is not None else "",
-        f"{_outcome(layer)}, stays in float32" if layer.excluded else _outcome(layer),
-    )
-    return Row(cells, styles={8: _OUTCOMES[layer.outcome]})
+def _other_layers(rest: Sequence[LayerChange]) -> Footer:
+    times = {key: math.fsum(getattr(each, key) for each in rest) for key in ("before_us", "after_us")}
+    return Footer({"layer": count(len(rest), "other"), **times}, "dim", in_files=False)
+
+
+def _layer_name(layer: LayerChange) -> str:
+    return first_of([name_of(name) for name in layer.nodes], 2)
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(dict.fromkeys(map(name_of, names)))
+
+
+def _kernels(layer: LayerChange) -> str:
+    return _names(layer.kernels)
+
+
+def _converting(layer: LayerChange) -> str:
+    return microseconds(layer.convert_us) if layer.convert_us else ""
 
 
 def _outcome(layer: LayerChange) -> str:
     """What is not beyond the noise is the same only where the times say so, too."""
     alike = abs(layer.before_us - layer.after_us) <= _ALIKE * max(layer.before_us, layer.after_us)
-    return "unclear" if layer.outcome == "same" and not alike else layer.outcome
+    outcome = "unclear" if layer.outcome == "same" and not alike else layer.outcome
+    return f"{outcome}, stays in {FLOAT32}" if layer.excluded else outcome
 
 
-def _unfused(record: Quantization) -> list[Part]:
-    """Conversions that one kind of operator breaks for one reason are one row: a network has many of them."""
+_LAYERS: Compared[LayerChange] = Compared(
+    name=_layer_name,
+    of=lambda row: Comparison(ratio=row.before_us / row.after_us if row.after_us and row.before_us else None),
+    word=_outcome,
+    key="ratio",
+    ratio="ratio",
+    verdict="result",
+    format=FACTOR,
+)
+
+
+def layers_charts(record: Quantization) -> list[Chart]:
+    """Time of the costliest layers in float32 and in int8; pale where no difference is proven."""
+    layers = record.layers[:_MOST_BARS]
+    if not layers:
+        return []
+    pale = [each.outcome == "same" for each in layers]
+    before, after = [each.before_us for each in layers], [each.after_us for each in layers]
+    series = [
+        BarSeries(FLOAT32, before, [microseconds(us) for us in before], _SIDES[FLOAT32], pale),
+        BarSeries(INT8, after, [_layer_words(each) for each in layers], _SIDES[INT8], pale),
+    ]
+    won, lost = (sum(each.outcome == outcome for each in record.layers) for outcome in ("won", "lost"))
+    rest = len(record.layers) - len(layers)
+    more = f" The {count(rest, 'cheapest layer')} are only in the table." if rest else ""
+    summary = (
+        f"Time per inference of {count(len(record.layers), 'layer')} in float32 and in int8, conversions included: "
+        f"{won} won, {lost} lost, pale ones are not proven to differ.{more}"
+    )
+    drawn = bars([*map(_layer_name, layers)], series, "time per inference", microsecond_unit([*before, *after]))
+    return [bars_chart("Time by layer", summary, drawn, layers_table(record))]
+
+
+def _layer_words(layer: LayerChange) -> str:
+    convert = f", of which {microseconds(layer.convert_us)} converting" if layer.convert_us else ""
+    return f"{microseconds(layer.after_us)}{convert}, {_outcome(layer)}"
+
+
+def errors_charts(record: Quantization) -> list[Chart]:
+    """The largest error of an output if only one layer is quantized, the largest first."""
+    known = [(each.error, _layer_name(each)) for each in record.layers if _finite(each.error)]
+    layers = sorted(((error or 0.0, name) for error, name in known), key=lambda each: -each[0])[:_MOST_BARS]
+    if not layers:
+        return []
+    errors = [error for error, _ in layers]
+    series = BarSeries("", errors, [*map(percent_at_most, errors)], PINK)
+    summary = (
+        f"Largest error of an output if only this layer is quantized, for {count(len(layers), 'layer')}; "
+        f"{percent_at_most(record.max_error)} are accepted for the whole model."
+    )
+    drawn = bars([name for _, name in layers], [series], "error of an output", PERCENT)
+    return [bars_chart("Error by layer", summary, drawn)]
+
+
+def _finite(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)
+
+
+# ---------------------------------------------------------------- conversions
+
+
+class _Alike(NamedTuple):
+    """Conversions that one kind of operator breaks for one reason: a network has many of them."""
+
+    reason: str
+    pairs: Sequence[UnfusedPair]
+
+    @property
+    def time_us(self) -> float:
+        """Of all of them."""
+        return math.fsum(each.time_us for each in self.pairs)
+
+
+def unfused_table(record: Quantization) -> Table[UnfusedPair]:
+    """A row per conversion, those at inputs and outputs of the model included."""
+    return Table(field_columns(UnfusedPair), record.unfused)
+
+
+def _unfused_kinds_table(record: Quantization) -> Table[_Alike]:
+    """The same for a screen: what one kind of operator breaks for one reason is one row."""
     alike: dict[tuple[str, str, str], list[UnfusedPair]] = {}
     for each in record.unfused:
         if each.node:
             alike.setdefault((each.op_name, each.node_op, _reason(each)), []).append(each)
-    if not alike:
-        return []
-    columns = (
-        Column("not fused", left=True),
-        Column("number"),
-        Column("broken by", left=True),
-        Column("nodes", left=True, rank=2, room=20),
-        Column("time"),
-        Column("why", left=True, room=30),
-    )
-    order = sorted(alike.values(), key=lambda several: -sum(each.time_us for each in several))
-    rows = [Row(_unfused_cells(each)) for each in order[:_MOST_UNFUSED]]
-    rest = [each for several in order[_MOST_UNFUSED:] for each in several]
-    spent = microseconds(sum(each.time_us for each in rest))
-    more = [Line(f"{count(len(rest), 'conversion')} more: {spent}", "dim")] if rest else []
-    return [Table(columns, rows, "Conversions that are executed as nodes of their own"), *more]
-
-
-def _unfused_cells(alike: Sequence[UnfusedPair]) -> tuple[str, ...]:
-    nodes = first_of([name_of(each.node) for each in alike], 2)
-    first, spent = alike[0], microseconds(sum(each.time_us for each in alike))
-    return (first.op_name, str(len(alike)), name_of(first.node_op), nodes, spent, _reason(first))
+    kinds = sorted((_Alike(reason, pairs) for (*_, reason), pairs in alike.items()), key=lambda each: -each.time_us)
+    columns: list[Column[_Alike]] = [
+        for_screens("not fused", lambda row: row.pairs[0].op_name, NAME),
+        for_screens("number", lambda row: len(row.pairs), WHOLE),
+        for_screens("broken by", lambda row: row.pairs[0].node_op, NAME),
+        for_screens("nodes", lambda row: first_of([name_of(each.node) for each in row.pairs], 2), width=100, room=20),
+        Column("time_us", "time", lambda row: row.time_us, US),
+        for_screens("why", lambda row: row.reason, room=30),
+    ]
+    rest = kinds[_MOST_UNFUSED:]
+    number, spent = sum(len(each.pairs) for each in rest), math.fsum(each.time_us for each in rest)
+    footers = [Footer({"": count(number, "other"), "time_us": spent}, "dim", in_files=False)] if rest else []
+    title = "Conversions that are executed as nodes of their own"
+    return Table(columns, kinds[:_MOST_UNFUSED], title, footers=footers)
 
 
 def _reason(pair: UnfusedPair) -> str:
     """Why it is not fused, without the name of a tensor."""
-    left = "the quantiser left an input of it in float32"
-    return left if pair.why.startswith("the quantiser left its input") else pair.why
+    who, left, _ = pair.why.partition(" left its input")
+    return f"{who} left an input of it in {FLOAT32}" if left else pair.why
 
 
-def _errors_table(record: Quantization) -> Table:
-    columns = (
-        Column("output", left=True, room=16),
-        Column("error"),
-        Column("relative error"),
-        Column("largest", rank=2),
-        Column("largest, relative", rank=3),
-        Column("cosine", rank=1),
-        Column("top-1 agreement"),
-    )
-    rows = [
-        Row(
-            (
-                name_of(each.name),
-                _error(each.max_relative),
-                _error(each.relative),
-                "" if each.max_abs is None else factor(each.max_abs),
-                _error(each.max_relative),
-                "" if each.cosine is None else factor(each.cosine),
-                "" if each.top1 is None else percent(each.top1),
-            )
-        )
-        for each in record.errors
+# ---------------------------------------------------------------- errors
+
+
+def errors_table(record: Quantization) -> Table[OutputError]:
+    """A row per output."""
+    columns = [
+        Column("name", "output", lambda row: row.name, NAME, room=16),
+        Column("max_relative", "error", lambda row: row.max_relative, ERROR),
+        Column("relative", "relative error", lambda row: row.relative, ERROR),
+        Column("max_abs", "largest", lambda row: row.max_abs, FACTOR, 80),
+        Column("cosine", "cosine", lambda row: row.cosine, FACTOR, 60),
+        Column("top1", "top-1 agreement", lambda row: row.top1, SHARE),
+        *field_columns(OutputError, ("rows", "elements")),
     ]
-    calls = count(record.held_out_inputs, "call")
-    return without_empty(Table(columns, rows, f"Errors of the result in {calls}"))
-
-
-def _error(value: float | None) -> str:
-    return NOTHING if value is None else percent_at_most(value)
-
-
-# ---------------------------------------------------------------- chart
-
-
-def layers_plot(record: Quantization, ax: Axes | None = None) -> Axes:
-    """Time of the costliest layers in float32 and in int8; pale where no difference is proven."""
-    shown = record.layers[: fg.MAX_BARS]
-    labels = shortened_apart([first_of([name_of(name) for name in each.nodes], 2) for each in shown], _LABEL_LENGTH)
-    panel: Any = ax
-    if panel is None:
-        figure = fg.bar_figure(labels, 1, "Time per layer in float32 and int8", name_of(record.model), row=0.34)
-        panel = figure.subplots()
-    pale = [each.outcome == "same" for each in shown]
-    bars = [
-        _bars([each.before_us for each in shown], fg.GREY, pale),
-        _bars([each.after_us for each in shown], fg.BLUE, pale),
-    ]
-    fg.draw_bars(panel, labels, bars, False)
-    fg.time_axis(panel.xaxis)
-    noise = {"pale: noise": fg.GRID} if any(pale) else {}
-    lines = fg.legend(panel, fg.patches({"float32": fg.GREY, "int8": fg.BLUE} | noise))
-    if ax is not None:
-        fg.name_given(panel, name_of(record.model), lines)
-    axes: Axes = panel
-    return axes
-
-
-def _bars(values: Sequence[float], colour: str, pale: Sequence[bool]) -> fg.Bars:
-    return fg.Bars(values, [colour] * len(values), [microseconds(us) if us else "" for us in values], pale)
+    return Table(columns, record.errors, f"Errors of the result in {count(record.held_out_inputs, 'call')}")

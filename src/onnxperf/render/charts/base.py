@@ -113,6 +113,18 @@ def chart(title: str, summary: str, picture: Picture, table: Table[Any], on: On 
     return Chart(title, summary, [Layer(picture)], table, on=on)
 
 
+def chosen_chart(
+    title: str, summary: str, pictures: Mapping[str, Picture], table: Table[Any], name: str, on: On = "all"
+) -> list[Chart]:
+    """A chart of several pictures, of which a select box of that name chooses one; none if there is no picture."""
+    if not pictures:
+        return []
+    several = len(pictures) > 1
+    filters = [Filter(name, list(pictures), column=0)] if several else []
+    layers = [Layer(each, {name: choice} if several else {}) for choice, each in pictures.items()]
+    return [Chart(title, summary, layers, table, filters, on)]
+
+
 # ---------------------------------------------------------------- axes
 
 

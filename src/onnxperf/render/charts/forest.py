@@ -13,9 +13,9 @@ from onnxperf.render.charts.base import (
     VERDICT_COLORS,
     Axis,
     Chart,
-    Filter,
     Layer,
     Picture,
+    chosen_chart,
     linear_ticks,
     log_ticks,
 )
@@ -96,11 +96,7 @@ def forests_chart(
 ) -> list[Chart]:
     """The same for several cases, of which a select box of that name chooses one."""
     drawn = {label: each for label, each in forests.items() if each.marks}
-    if not drawn:
-        return []
-    filters = [Filter(name, list(drawn), column=0)] if len(drawn) > 1 else []
-    layers = [Layer(each, {name: label} if len(drawn) > 1 else {}) for label, each in drawn.items()]
-    return [Chart(title, summary, layers, table, filters, on)]
+    return chosen_chart(title, summary, drawn, table, name, on)
 
 
 def _mark(by: Compared[R], row: R) -> Mark:

@@ -28,12 +28,12 @@ from onnxperf.render.graph.boxes import (
     sheets_of,
     text_width,
 )
-from onnxperf.render.graph.colours import (
+from onnxperf.render.graph.colors import (
     EDGE_INK,
     UNKNOWN,
     by_family,
     by_share,
-    colour_at,
+    color_at,
     family_of,
     largest_share,
 )
@@ -174,7 +174,7 @@ def _share_legend(metrics: Metrics) -> list[tuple[float, str]]:
     largest = largest_share(metrics)
     step = 180 / _STEPS
     patches = "".join(
-        f'<rect x="{_n(i * step)}" y="0" width="{_n(step + 0.5)}" height="11" fill="{colour_at(i / (_STEPS - 1))}"/>'
+        f'<rect x="{_n(i * step)}" y="0" width="{_n(step + 0.5)}" height="11" fill="{color_at(i / (_STEPS - 1))}"/>'
         for i in range(_STEPS)
     )
     ends = (

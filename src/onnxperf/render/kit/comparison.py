@@ -14,8 +14,9 @@ R = TypeVar("R")
 VERDICT_STYLES: Mapping[str, str] = {
     "baseline": "bold",
     **dict.fromkeys(("faster", "gain", "less", "passed", "as before", "kept", "rewritten", "better"), "green"),
-    **dict.fromkeys(("slower", "more", "failed", "changed", "exceeded"), "red"),
-    **dict.fromkeys(("undecided", "trade"), "yellow"),
+    **dict.fromkeys(("chosen", "won"), "green"),
+    **dict.fromkeys(("slower", "more", "failed", "changed", "exceeded", "lost"), "red"),
+    **dict.fromkeys(("undecided", "trade", "unexplained"), "yellow"),
     **dict.fromkeys(("equivalent", "dropped", "no gain", "limit"), "dim"),
 }
 """Styles of verdicts and of what features call them."""
@@ -58,6 +59,8 @@ class Compared(NamedTuple, Generic[R]):
     """What a chart shows of the ratio, such as "new / baseline"; the heading of the ratio unless given."""
     color: Callable[[R], int] | None = None
     """Color of a mark; that of its verdict unless given."""
+    style: Callable[[R], str] | None = None
+    """Style of ratio and verdict; that of the verdict unless given."""
     tooltip: Callable[[R], str] | None = None
     """What a chart says of a row besides ratio, verdict and interval."""
 
@@ -73,9 +76,9 @@ def ratio_columns(by: Compared[R]) -> list[Column[R]]:
         return VERDICT_STYLES.get(by.said(row), "")
 
     return [
-        Column(by.key, by.ratio, lambda row: by.of(row).ratio, by.format, style=styled),
+        Column(by.key, by.ratio, lambda row: by.of(row).ratio, by.format, style=by.style or styled),
         Column(by.key, "95 % CI", lambda row: ends_of(by.of(row)), INTERVAL, 60, style="dim"),
-        Column(by.verdict, by.verdict, by.said, TEXT, style=styled),
+        Column(by.verdict, by.verdict, by.said, TEXT, style=by.style or styled, room=14, cut=True),
     ]
 
 

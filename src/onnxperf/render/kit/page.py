@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from onnxperf.render.charts.base import Chart
@@ -71,6 +72,25 @@ class Drawing(NamedTuple):
     svg: str
     """Boxes have their key in `data-key`."""
     on: On = "page"
+
+
+class Later(Sequence[Any]):
+    """Parts that are made only if they are shown: drawings and long charts take their time."""
+
+    def __init__(self, make: Callable[[], Sequence[Any]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _parts(self) -> Sequence[Any]:
+        return self._make()
+
+    def __getitem__(self, place: Any) -> Any:
+        """The part at a place."""
+        return self._parts[place]
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._parts)
 
 
 class Section(NamedTuple):

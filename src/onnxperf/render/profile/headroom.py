@@ -1,108 +1,108 @@
-"""The tables of a profile's headroom: work, speed, and what could be won per operator, node, module and source."""
+"""The headroom of a profile: tables of work, speed and what could be won, and nodes below the roofs of the machine."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any
 
-from onnxperf.records.headroom import Bound, Headroom, Limit
-from onnxperf.records.profile import ModuleTime, NodeTime, Profile, SourceTime
-from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
-from onnxperf.render.profile.groups import TIMELESS, inside, members
+from onnxperf.records.headroom import Headroom, Limit
+from onnxperf.records.profile import NodeTime, Profile
+from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
+from onnxperf.render.charts.base import BROWN, GREY, Chart, axis_of, chart, microsecond_unit
+from onnxperf.render.charts.plot import Dash, Plot, Series
+from onnxperf.render.kit.column import Column
+from onnxperf.render.kit.page import Section
+from onnxperf.render.kit.table import Table
+from onnxperf.render.profile.charts import ELSEWHERE, operator_colors
+from onnxperf.render.profile.columns import (
+    Timed,
+    could_win_text,
+    files_only,
+    first_column,
+    flop_per_byte,
+    limit_columns,
+    others_footer,
+    rows_of,
+    sum_columns,
+    time_column,
+    total_column,
+    total_footer,
+)
+from onnxperf.render.profile.groups import TIMELESS
+from onnxperf.render.profile.tables import (
+    module_columns,
+    node_columns,
+    node_details,
+    node_label,
+    operator_columns,
+    source_columns,
+)
 from onnxperf.wording.names import name_of
-from onnxperf.wording.numbers import (
-    NOTHING,
-    count,
-    decimal_size,
-    duration,
-    grouped,
-    magnitude,
-    microseconds,
-    per_second,
-    ratio,
-)
+from onnxperf.wording.numbers import count, microseconds, per_second, percent, ratio, significant
 
-T = TypeVar("T")
-BOUNDS: dict[Bound, str] = {
-    "compute": "arithmetic",
-    "memory": "memory",
-    "nothing": "",
-    "unknown": "not known",
-    "disturbed": "not judged",
-}
-"""What limits a node, in words."""
-NOT_DRAWN = "without counted operations, or with disturbed times,"
-"""Nodes that a roofline leaves out."""
-_FAR = 100
-"""Times its limit from which on a node only pays for being called."""
-_FIGURES = (
-    Column("time"),
-    Column("FLOP", rank=4),
-    Column("bytes", rank=4),
-    Column("GFLOP/s", rank=2),
-    Column("GB/s", rank=2),
-    Column("limit", left=True, rank=3),
-    Column("x limit"),
-    Column("could win"),
-)
+MOST_ROWS = 2_000
+"""Rows of a table on a page."""
+_BARS = 16
+_LABELS = 6
+"""Nodes with a name beside their point."""
+_SMALLEST = 0.03
+"""Part of the largest area that a node without time has, so that it can be seen."""
+_TALL = 440
+_AROUND = (2.0, 3.0)
+"""How far roofs reach beyond the outermost nodes, as a factor."""
 
 
-def headroom_tables(profile: Profile, top: int) -> list[Table]:
-    """All of them, where the profile has limits."""
-    headroom = profile.headroom
-    if headroom is None:
+def headroom_sections(profile: Profile, top: int) -> list[Section]:
+    """Charts and tables; none in a profile without limits."""
+    if profile.headroom is None:
         return []
-    shown = [_operators(profile, headroom)] if headroom.operators else []
-    if top > 0:
-        shown += [_nodes(profile, headroom, top)] if headroom.nodes else []
-        shown += [_modules(profile, headroom, top)] if headroom.modules else []
-        shown += [_sources(profile, headroom, top)] if _is_changed(profile) else []
-    return shown
+    charts = [each._replace(on="page") for each in roofline_charts(profile)]
+    return [Section("Headroom", [*charts, *headroom_tables(profile, top)])]
 
 
-def _operators(profile: Profile, headroom: Headroom) -> Table:
-    columns = (Column("operator", left=True, room=18), Column("nodes", rank=1))
-    rows = [
-        ((name_of(row.op_name), grouped(row.nodes)), limit)
-        for row, limit in _ranked(profile.operators, headroom.operators)
-    ]
-    return _table(columns, rows, [], "Headroom per operator (at best, against the peaks of this machine)")
+# ---------------------------------------------------------------- tables
 
 
-def _nodes(profile: Profile, headroom: Headroom, top: int) -> Table:
-    def cells(node: NodeTime) -> tuple[str, ...]:
-        return name_of(" > ".join((*node.path, node.name))), name_of(node.op_name)
+def headroom_tables(profile: Profile, top: int) -> list[Table[Any]]:
+    """Per operator, then what could win the most: `top` rows on a screen, all of them on a page."""
+    makers: list[Callable[[Profile, int], Table[Any]]] = [costly_headroom_table]
+    makers += [_modules_table] if profile.modules else []
+    makers += [_sources_table] if _is_changed(profile) else []
+    screens = [make(profile, top)._replace(on="screen") for make in makers if top > 0]
+    pages = [make(profile, MOST_ROWS)._replace(on="page") for make in makers]
+    return [_operators_table(profile), *screens, *pages]
 
-    columns = (Column("node", left=True, room=18), Column("operator", left=True, room=12, rank=1))
-    ranked = _ranked(profile.nodes, headroom.nodes)
-    return _top(columns, cells, ranked, top, "The nodes that could win the most")
+
+def headroom_table(profile: Profile) -> Table[Timed[NodeTime]]:
+    """All nodes, what could win the most first."""
+    return costly_headroom_table(profile, len(profile.nodes))
 
 
-def _modules(profile: Profile, headroom: Headroom, top: int) -> Table:
-    def cells(module: ModuleTime) -> tuple[str, ...]:
-        return name_of(module.module) if module.module else "(outermost module)", grouped(module.nodes)
+def costly_headroom_table(profile: Profile, top: int) -> Table[Timed[NodeTime]]:
+    """The nodes that could win the most."""
+    more = [*node_details(), first_column(), *sum_columns(per_iteration=False, on_devices=True)]
+    rows = _ranked(profile, "nodes")
+    return _table("The nodes that could win the most", [*node_columns(), time_column()], rows, top, files_only(more))
 
-    columns = (Column("module", left=True, room=24), Column("nodes", rank=1))
-    ranked = _ranked(profile.modules, headroom.modules)[:top]
-    return _table(
-        columns,
-        [(cells(module), limit) for module, limit in ranked],
-        [],
-        "Headroom per module, modules inside included",
+
+def _operators_table(profile: Profile) -> Table[Any]:
+    rows = _ranked(profile, "operators")
+    title = "Headroom per operator (at best, against the peaks of this machine)"
+    return _table(title, [*operator_columns(), time_column()], rows, len(rows))._replace(
+        footers=[total_footer(rows_of(profile, "nodes"))]
     )
 
 
-def _sources(profile: Profile, headroom: Headroom, top: int) -> Table:
-    def cells(source: SourceTime) -> tuple[str, ...]:
-        group = source.group
-        return (
-            f"{inside(group)}{members(group.source_ops or group.executed_ops, group.sources or group.executed)}",
-            group.kind,
-        )
+def _modules_table(profile: Profile, top: int) -> Table[Any]:
+    """Those inside are counted in each, so that rows do not add up."""
+    columns = [*module_columns(), total_column("time")._replace(width=0)]
+    table = _table("Headroom per module, modules inside included", columns, _ranked(profile, "modules"), top)
+    return table._replace(footers=[])
 
-    columns = (Column("nodes of the original model", left=True, room=18), Column("kind", left=True, rank=1))
-    ranked = [each for each in _ranked(profile.sources, headroom.sources) if each[0].group.kind not in TIMELESS]
-    return _top(columns, cells, ranked, top, "Headroom in the original model")
+
+def _sources_table(profile: Profile, top: int) -> Table[Any]:
+    rows = [row for row in _ranked(profile, "sources") if row.timed.group.kind not in TIMELESS]
+    return _table("Headroom in the original model", [*source_columns(), time_column()], rows, top)
 
 
 def _is_changed(profile: Profile) -> bool:
@@ -110,61 +110,156 @@ def _is_changed(profile: Profile) -> bool:
     return any(source.group.kind not in ("kept", *TIMELESS) for source in profile.sources)
 
 
-# ---------------------------------------------------------------- parts
+def _ranked(profile: Profile, kind: Any) -> list[Timed[Any]]:
+    """Rows with their limits, what could win the most first; what is not judged is last."""
+
+    def order(row: Timed[Any]) -> tuple[bool, float, float]:
+        limit = _limit(row)
+        return not limit.is_judged, -limit.could_win_us, -limit.time_us
+
+    return sorted(rows_of(profile, kind), key=order)
 
 
-def _ranked(rows: Sequence[T], limits: Sequence[Limit]) -> list[tuple[T, Limit]]:
-    """Rows with their limits, what could win the most first."""
-    return sorted(zip(rows, limits, strict=True), key=lambda each: (-each[1].could_win_us, -each[1].time_us))
-
-
-def _top(
-    columns: Sequence[Column],
-    cells: Callable[[T], tuple[str, ...]],
-    ranked: Sequence[tuple[T, Limit]],
-    top: int,
-    title: str,
-) -> Table:
-    rows = [(cells(row), limit) for row, limit in ranked[:top]]
-    return _table(columns, rows, [limit for _, limit in ranked[top:]], title)
+def _limit(row: Timed[Any]) -> Limit:
+    if row.limit is None:
+        raise AssertionError("a profile without limits has no headroom")
+    return row.limit
 
 
 def _table(
-    columns: Sequence[Column], rows: Sequence[tuple[tuple[str, ...], Limit]], others: Sequence[Limit], title: str
-) -> Table:
-    drawn = [Row((*names, *_figures(limit)), styles={len(names) + 5: "dim"}) for names, limit in rows]
-    if others:
-        time = sum(each.time_us for each in others)
-        won = sum(each.could_win_us for each in others) if any(each.is_judged for each in others) else None
-        blank = [""] * (len(columns) + len(_FIGURES))
-        blank[0], blank[len(columns)], blank[-1] = count(len(others), "other"), microseconds(time), microseconds(won)
-        drawn.append(Row(blank, style="dim"))
-    return without_empty(Table((*columns, *_FIGURES), drawn, title))
+    title: str, names: Sequence[Column[Any]], rows: Sequence[Timed[Any]], top: int, more: Sequence[Column[Any]] = ()
+) -> Table[Any]:
+    columns = [*names, *limit_columns(rows), *more]
+    footers = [*others_footer(rows[top:]), total_footer(rows)]
+    return Table(columns, rows[:top], title, link=lambda row: row.key, footers=footers)
 
 
-def could_win_text(us: float, limit: Limit) -> str:
-    """What a node could win of its time, or why that is not said."""
-    of = duration(limit.time_us * 1e3)
-    return f"{duration(us * 1e3)} of {of}" if limit.is_judged else f"{of}, {BOUNDS[limit.bound]}"
+# ---------------------------------------------------------------- the roofline
 
 
-def _figures(limit: Limit) -> tuple[str, ...]:
-    has_work = limit.flop > 0 or limit.moved_bytes > 0
-    return (
-        microseconds(limit.time_us),
-        magnitude(limit.flop) if limit.counted and has_work else NOTHING,
-        decimal_size(limit.moved_bytes) if has_work else NOTHING,
-        per_second(limit.gflop_per_s if limit.flop else None),
-        per_second(limit.gb_per_s if limit.moved_bytes else None),
-        BOUNDS[limit.bound],
-        _of_limit(limit),
-        microseconds(limit.could_win_us if limit.is_judged else None),
+def roofline_charts(profile: Profile) -> list[Chart]:
+    """Nodes below the roofs of the machine, and what each could win; none in a profile without limits."""
+    if profile.headroom is None or not profile.nodes:
+        return []
+    rows = _ranked(profile, "nodes")
+    return [_roofline(profile, profile.headroom, rows), _could_win(profile, profile.headroom, rows)]
+
+
+def _roofline(profile: Profile, headroom: Headroom, rows: Sequence[Timed[NodeTime]]) -> Chart:
+    """A point for each node with counted operations: its speed over its operations per byte."""
+    shown = list(filter(_has_speed, rows))
+    roofs = _roofs(headroom, shown)
+    series = [*_points(profile, shown), *roofs]
+    picture = Plot(
+        x=axis_of("operations per byte", [x for each in series for x in each.xs], log_from=1.0),
+        y=axis_of("GFLOP/s", [y for each in series for y in each.ys], log_from=1.0),
+        series=series,
+        zooms=True,
+        tall=_TALL,
+    )
+    peaks, hidden = headroom.peaks, [row for row in rows if not _has_speed(row)]
+    summary = (
+        f"Speed of {count(len(shown), 'node')} over their operations per byte, below what this machine reaches with "
+        f"{count(peaks.threads, 'thread')}: {significant(peaks.gflop_per_s)} GFLOP/s of arithmetic, "
+        f"{significant(peaks.memory_gb_per_s)} GB/s from memory. The area of a point is its time; "
+        f"{percent(headroom.near_share)} of the time is within 1.5x of its limit."
+    )
+    if hidden:
+        share = sum(_limit(row).time_us for row in hidden) / (headroom.whole.time_us or 1.0)
+        summary += (
+            f" {count(len(hidden), 'node')} without counted operations, or with disturbed times, are left out "
+            f"({percent(share)} of the time)."
+        )
+    return chart("Roofline", summary, picture, ELSEWHERE)
+
+
+def _has_speed(row: Timed[NodeTime]) -> bool:
+    return bool(flop_per_byte(_limit(row)) and _limit(row).gflop_per_s)
+
+
+def _points(profile: Profile, rows: Sequence[Timed[NodeTime]]) -> list[Series]:
+    """A series for each operator that has a color, and one for the others."""
+    colors = operator_colors(profile)
+    longest = max((_limit(row).time_us for row in rows), default=0.0) or 1.0
+    named = {(row.timed.path, row.timed.name) for row in rows[:_LABELS]}
+    groups: dict[str | None, list[Timed[NodeTime]]] = {name: [] for name in [*colors, None]}
+    for row in rows:
+        groups[row.timed.op_name if row.timed.op_name in colors else None].append(row)
+    return [
+        Series(
+            name="others" if name is None else name_of(name),
+            xs=[flop_per_byte(_limit(row)) or 0.0 for row in members],
+            ys=[_limit(row).gflop_per_s for row in members],
+            color=GREY if name is None else colors[name],
+            shape="points",
+            words=list(map(_words, members)),
+            sizes=[max(_limit(row).time_us / longest, _SMALLEST) for row in members],
+            keys=[name_of(row.key) for row in members],
+            labels=[node_label(row.timed) if (row.timed.path, row.timed.name) in named else "" for row in members],
+        )
+        for name, members in groups.items()
+        if members
+    ]
+
+
+def _words(row: Timed[NodeTime]) -> str:
+    limit = _limit(row)
+    far = "at its limit" if limit.ratio is not None and limit.ratio <= 1 else f"{ratio(limit.ratio)} its limit"
+    return "\n".join(
+        [
+            f"{name_of(row.timed.name)} ({name_of(row.timed.op_name)})",
+            f"{microseconds(limit.time_us)}, {far}, could win {microseconds(limit.could_win_us)}",
+            f"{per_second(limit.gflop_per_s)} GFLOP/s, {significant(flop_per_byte(limit) or 0.0)} operations per byte",
+        ]
     )
 
 
-def _of_limit(limit: Limit) -> str:
-    if limit.ratio is None or not limit.is_judged:
-        return NOTHING
-    if limit.ratio > _FAR:
-        return f"> {grouped(_FAR)}×"  # noqa: RUF001
-    return "at limit" if limit.ratio <= 1 else ratio(limit.ratio)
+def _roofs(headroom: Headroom, rows: Sequence[Timed[NodeTime]]) -> list[Series]:
+    """Lines of arithmetic, memory and cache, from the least to the most operations per byte of the nodes."""
+    peaks = headroom.peaks
+    ceiling, integers = peaks.gflop_per_s, peaks.int8_gop_per_s
+    ridge = ceiling / peaks.memory_gb_per_s
+    at = [flop_per_byte(_limit(row)) or 0.0 for row in rows]
+    low, high = min([*at, ridge]) / _AROUND[0], max([*at, ridge]) * _AROUND[1]
+    start = max(ceiling / peaks.cache_gb_per_s, low)
+    roofs = [_roof(f"arithmetic {significant(ceiling)} GFLOP/s", (start, ceiling), (high, ceiling), "solid")]
+    dashes: list[tuple[str, float, Dash]] = [
+        ("memory", peaks.memory_gb_per_s, "dashed"),
+        ("cache", peaks.cache_gb_per_s, "dotted"),
+    ]
+    for words, rate, dash in dashes:
+        end = max(ceiling / rate, low)
+        roofs.append(_roof(f"{words} {significant(rate)} GB/s", (low, low * rate), (end, end * rate), dash))
+    if integers is not None and any((_limit(row).gflop_per_s or 0.0) > 1.001 * ceiling for row in rows):
+        name = f"int8 {significant(integers)} GOP/s"
+        roofs.append(_roof(name, (low, integers), (high, integers), "dashed", BROWN))
+    return roofs
+
+
+def _roof(name: str, start: tuple[float, float], end: tuple[float, float], dash: Dash, color: int = GREY) -> Series:
+    xs, ys = zip(start, end, strict=True)
+    return Series(name, xs, ys, color, dash=dash, words=[name, name])
+
+
+def _could_win(profile: Profile, headroom: Headroom, rows: Sequence[Timed[NodeTime]]) -> Chart:
+    """A bar for each of the nodes that could win the most."""
+    kept, colors = rows[:_BARS], operator_colors(profile)
+    series = BarSeries(
+        name="",
+        values=[_limit(row).could_win_us for row in kept],
+        words=[could_win_text(_limit(row)) for row in kept],
+        colors=[colors.get(row.timed.op_name, GREY) for row in kept],
+    )
+    whole = headroom.whole
+    summary = (
+        f"What the {count(len(kept), 'node')} at the top could win at best, against the peaks of this machine; all "
+        f"{count(len(rows), 'node')} together {microseconds(whole.could_win_us)} of {microseconds(whole.time_us)}."
+    )
+    picture = bars(
+        [node_label(row.timed) for row in kept],
+        [series],
+        "could be won per inference, at best",
+        microsecond_unit(series.values),
+        keys=[row.key for row in kept],
+    )
+    return bars_chart("Could be won at best", summary, picture, ELSEWHERE)

@@ -1,57 +1,42 @@
-"""The tables of a profile: operators, nodes, and the nodes of the original model."""
+"""The tables of a profile: operators, nodes, modules, groups of original nodes and iterations, one list of columns each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from onnxperf.records.diff import DiffRow
-from onnxperf.records.profile import (
-    DOMINATING_OVERHEAD,
-    NodeTime,
-    OperatorTime,
-    Profile,
-    SourceTime,
-    Times,
-    quickest_of,
-    steady,
-    sum_of,
+from onnxperf.records.profile import ModuleTime, NodeTime, OperatorTime, Profile, SourceTime, quickest_of, steady
+from onnxperf.render.kit.column import NAME, SHARE, TEXT, WHOLE, Column, for_files, for_screens
+from onnxperf.render.kit.table import Footer, Table
+from onnxperf.render.profile.columns import (
+    WHOLE_US,
+    Timed,
+    bar_column,
+    calls_column,
+    files_only,
+    first_column,
+    limit_columns,
+    others_footer,
+    rows_of,
+    share_column,
+    share_heading,
+    spread_column,
+    sum_columns,
+    sums_of,
+    time_column,
+    total_column,
+    total_footer,
 )
-from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
 from onnxperf.render.profile.groups import TIMELESS, inside, members
 from onnxperf.wording.labels import types_text
-from onnxperf.wording.names import name_of
-from onnxperf.wording.numbers import count, grouped, mean_count, microseconds, percent
+from onnxperf.wording.names import first_of, name_of
+from onnxperf.wording.numbers import grouped, microseconds
 
-BAR = 12
-"""Cells of a bar from 0 to 100 %."""
-
-
-def bar(before: float, own: float) -> str:
-    """A share as a bar that starts where the shares before it end."""
-    start, end = (round(BAR * min(max(share, 0.0), 1.0)) for share in (before, before + own))
-    return "░" * start + "█" * (end - start)
-
-
-def _share(time: float, whole: float) -> str:
-    return percent(time / whole if whole else None)
-
-
-def _spread(timed: OperatorTime | NodeTime) -> str:
-    """The fastest and the slowest iteration, the first left out."""
-    if len(timed.self_us) < 2:
-        return microseconds(None)
-    low, high = microseconds(min(timed.steady_us)), microseconds(max(timed.steady_us))
-    if low == high:
-        return low
-    unit = f" {low.split()[-1]}"
-    return f"{low.removesuffix(unit) if high.endswith(unit) else low}…{high}"
-
-
-def _calls(timed: OperatorTime | NodeTime) -> str:
-    return mean_count(timed.calls / max(len(timed.self_us), 1))
-
-
-# ---------------------------------------------------------------- a profile
+ON_PAGES = 200
+"""Width of columns that pages show and few consoles."""
+_NAMES = 3
+"""Original nodes that a row names; the others are a number."""
 
 
 def estimator(profile: Profile) -> str:
@@ -64,123 +49,159 @@ def estimator(profile: Profile) -> str:
     return f"mean of {part} of {grouped(number)} iterations"
 
 
-def share_heading(overhead: float | None) -> str:
-    """Shares of a time that is mostly the profiler's are not called shares of the model."""
-    return "profiled share" if (overhead or 0.0) >= DOMINATING_OVERHEAD else "share"
+# ---------------------------------------------------------------- operators
 
 
-def _total(cells: dict[int, str], width: int) -> Row:
-    """The last row of a table: the sum of those above."""
-    return Row([cells.get(place, "") for place in range(width)], "bold")
+def operators_table(profile: Profile, per_iteration: bool = False) -> Table[Timed[OperatorTime]]:
+    """A row per operator type, the most costly first."""
+    rows = operator_rows(profile)
+    columns: list[Column[Timed[OperatorTime]]] = [
+        *operator_columns(),
+        calls_column(),
+        time_column(),
+        share_column(profile),
+        bar_column(),
+        first_column(80),
+        spread_column(80),
+        *sum_columns(per_iteration),
+        *files_only(limit_columns(rows)),
+    ]
+    footers = [total_footer(rows_of(profile, "nodes"), per_iteration)]
+    return Table(columns, rows, f"Time per operator ({estimator(profile)})", link=_key, footers=footers)
 
 
-def operators_table(profile: Profile) -> Table:
-    """A row per operator type."""
-    columns = (
-        Column("operator", left=True, room=22),
-        Column("nodes", rank=1),
-        Column("calls", rank=2),
-        Column("time"),
-        Column(share_heading(profile.overhead)),
-        Column("up to here", left=True, rank=5),
-        Column("first", rank=4),
-        Column("spread", rank=3),
-    )
-    whole = profile.usual_nodes_us
-    rows, before = [], 0.0
-    # By what is shown: the profile's own order counts the first iteration, too.
-    for operator in sorted(profile.operators, key=lambda operator: -operator.usual_us):
-        own = operator.usual_us / whole if whole else 0.0
-        cells = (
-            name_of(operator.op_name),
-            grouped(operator.nodes),
-            _calls(operator),
-            microseconds(operator.usual_us),
-            _share(operator.usual_us, whole),
-            bar(before, own),
-            microseconds(operator.self_us[0]) if len(operator.self_us) > 1 else "",
-            _spread(operator),
-        )
-        rows.append(Row(cells, styles={5: "cyan", 6: "dim", 7: "dim"}))
-        before += own
-    nodes = grouped(sum(operator.nodes for operator in profile.operators))
-    rows.append(_total({0: "total", 1: nodes, 3: microseconds(whole), 4: _share(whole, whole)}, len(columns)))
-    return without_empty(Table(columns, rows, f"Time per operator ({estimator(profile)})"))
-
-
-def nodes_table(profile: Profile, top: int) -> Table:
-    """A row for each of the most costly nodes; nodes of bodies stand under the node that has the body."""
-    nodes = profile.nodes
-    whole = profile.usual_nodes_us
-    tree = costly_tree(profile, top)
-    providers = len({node.provider for node in nodes}) > 1
-    totals = any(nodes[i].self_us != nodes[i].total_us for i, _ in tree)
-    columns = (
-        Column("node", left=True, room=18),
-        Column("operator", left=True, room=12),
-        Column("provider", left=True, rank=3, room=4),
-        Column("shapes", left=True, rank=6, room=18),
-        Column("calls", rank=5),
-        Column("self" if totals else "time"),
-        Column("total", rank=4),
-        Column("device", rank=2),
-        Column(share_heading(profile.overhead)),
-        Column("spread", rank=7),
-    )
-    rows = []
-    for i, depth in tree:
-        cells = _node_cells(nodes[i], depth, whole)
-        cells[2], cells[6] = cells[2] if providers else "", cells[6] if totals else ""
-        rows.append(Row(cells, styles={3: "dim", 9: "dim"}))
-    shown = {i for i, _ in tree}
-    others = [node for i, node in enumerate(nodes) if i not in shown]
-    rows += _others(others, whole, (5, 8, len(columns)))
-    rows.append(_total({0: "total", 5: microseconds(whole), 8: _share(whole, whole)}, len(columns)))
-    return without_empty(Table(columns, rows, f"The most costly nodes ({estimator(profile)})"))
-
-
-def costly_tree(profile: Profile, top: int) -> list[tuple[int, int]]:
-    """Places and depths of the most costly nodes, as a table lists them."""
-    nodes = profile.nodes
-    costly = sorted(range(len(nodes)), key=lambda i: (-nodes[i].usual_us, i))
-    return _tree(nodes, costly[:top])
-
-
-def _node_cells(node: NodeTime, depth: int, whole: float) -> list[str]:
+def operator_columns() -> list[Column[Timed[OperatorTime]]]:
+    """What an operator is."""
     return [
-        "  " * depth + name_of(node.name if depth or not node.path else " > ".join((*node.path, node.name))),
-        name_of(node.op_name),
-        node.provider.removesuffix("ExecutionProvider"),
-        shapes_text(node),
-        _calls(node),
-        microseconds(node.usual_us),
-        microseconds(node.usual_total_us),
-        "" if node.kernel_us is None else microseconds(node.kernel_us / max(len(node.self_us), 1)),
-        _share(node.usual_us, whole),
-        _spread(node),
+        Column("op_name", "operator", lambda row: row.timed.op_name, NAME, room=18),
+        Column("nodes", "nodes", lambda row: row.timed.nodes, WHOLE, 60),
     ]
 
 
-def _others(others: Sequence[Times], whole: float, places: tuple[int, int, int]) -> Iterable[Row]:
-    """What a table leaves out, as its last row: how many, their time and their share."""
-    if not others:
-        return
-    time, share, width = places
-    cells = [""] * width
-    cells[0] = count(len(others), "other")
-    together = sum_of(others)
-    cells[time], cells[share] = microseconds(together), _share(together, whole)
-    yield Row(cells, style="dim")
+def operator_rows(profile: Profile) -> list[Timed[OperatorTime]]:
+    """By what is shown: the order of the record counts the first iteration, too."""
+    found, before = [], 0.0
+    for row in sorted(rows_of(profile, "operators"), key=lambda row: -row.timed.usual_us):
+        found.append(row._replace(before=before))
+        before += row.share or 0.0
+    return found
 
 
-def _tree(nodes: Sequence[NodeTime], chosen: Sequence[int]) -> list[tuple[int, int]]:
-    """The chosen nodes and those around them, each with its depth; the most costly first, bodies included."""
+# ---------------------------------------------------------------- nodes
+
+
+def nodes_table(
+    profile: Profile, per_iteration: bool = False, rows: Sequence[Timed[NodeTime]] | None = None
+) -> Table[Timed[NodeTime]]:
+    """A row per executed node, in the order of execution; `rows` are other ones, or fewer."""
+    kept = rows_of(profile, "nodes") if rows is None else rows
+    columns = [*_node_columns(profile, kept, per_iteration), *files_only(limit_columns(kept))]
+    footers = [total_footer(kept, per_iteration)]
+    return Table(columns, kept, f"Time per node ({estimator(profile)})", link=_key, footers=footers)
+
+
+def costly_nodes_table(profile: Profile, top: int, title: str) -> Table[Timed[NodeTime]]:
+    """The most costly nodes; nodes of bodies stand under the node that has the body."""
+    rows = rows_of(profile, "nodes")
+    tree = costly_tree(profile.nodes, top)
+    shown = [rows[place]._replace(name=_indented(profile.nodes[place], depth)) for place, depth in tree]
+    known = {place for place, _ in tree}
+    others = [row for place, row in enumerate(rows) if place not in known]
+    return nodes_table(profile, rows=shown)._replace(
+        title=f"{title} ({estimator(profile)})", footers=[*others_footer(others), total_footer(rows)]
+    )
+
+
+def node_columns() -> list[Column[Timed[NodeTime]]]:
+    """What a node is."""
+    return [
+        Column("node_name", "node", lambda row: row.timed.name, NAME, text=_node_name, room=18),
+        Column("op_name", "operator", lambda row: row.timed.op_name, NAME, room=12),
+    ]
+
+
+def node_details() -> list[Column[Timed[NodeTime]]]:
+    """What a node is made of and works on."""
+    return [
+        for_screens("shapes", lambda row: shapes_text(row.timed), TEXT, width=80, style="dim", room=18),
+        Column("sources", "from", lambda row: row.timed.sources, TEXT, ON_PAGES, text=_sources),
+        Column("module", "module", lambda row: row.timed.module, NAME, ON_PAGES, text=_module),
+        for_files("path", lambda row: "/".join(row.timed.path)),
+        for_files("inputs", lambda row: row.timed.inputs),
+        for_files("outputs", lambda row: row.timed.outputs),
+        for_files("shapes", lambda row: row.timed.shapes, WHOLE),
+        for_files("tensors", lambda row: row.timed.tensors),
+    ]
+
+
+def _node_columns(
+    profile: Profile, rows: Sequence[Timed[NodeTime]], per_iteration: bool
+) -> list[Column[Timed[NodeTime]]]:
+    has_bodies = any(row.timed.self_us != row.timed.total_us for row in rows)
+    several = len({node.provider for node in profile.nodes}) > 1
+    shapes, *more = node_details()
+    return [
+        *node_columns(),
+        Column("provider", "provider", lambda row: row.timed.provider, TEXT, 80, text=_provider(several), room=4),
+        shapes,
+        calls_column(),
+        time_column("self" if has_bodies else "time"),
+        total_column("total", None if has_bodies else lambda _: ""),
+        for_screens("device", _on_device, WHOLE_US, width=60),
+        share_column(profile),
+        spread_column(100),
+        *more,
+        first_column(),
+        *sum_columns(per_iteration, on_devices=True),
+    ]
+
+
+def _node_name(row: Timed[NodeTime]) -> str:
+    return row.name or node_label(row.timed)
+
+
+def node_label(node: NodeTime) -> str:
+    """Its name, after those of the nodes whose bodies it is in."""
+    return name_of(" > ".join((*node.path, node.name)))
+
+
+def _indented(node: NodeTime, depth: int) -> str:
+    return "  " * depth + (name_of(node.name) if depth else node_label(node))
+
+
+def _provider(several: bool) -> Callable[[Timed[NodeTime]], str]:
+    """Nothing where all nodes have the same."""
+    return lambda row: name_of(row.timed.provider.removesuffix("ExecutionProvider")) if several else ""
+
+
+def _on_device(row: Timed[NodeTime]) -> float | None:
+    return None if row.timed.kernel_us is None else row.mean(row.timed.kernel_us)
+
+
+def _sources(row: Timed[NodeTime]) -> str:
+    return first_of(list(map(name_of, row.timed.sources)), _NAMES)
+
+
+def _module(row: Timed[NodeTime]) -> str:
+    return name_of(row.timed.module) if row.timed.module else ""
+
+
+def shapes_text(node: NodeTime | DiffRow) -> str:
+    """Types and shapes as `f-1x3x8x8,f-64 -> f-1x64x8x8`; whether these are one combination of several."""
+    if not node.inputs and not node.outputs:
+        return ""
+    text = f"{types_text(node.inputs)} -> {types_text(node.outputs)}".strip()
+    return f"{text} (1 of {node.shapes})" if isinstance(node, NodeTime) and node.shapes > 1 else text
+
+
+def costly_tree(nodes: Sequence[NodeTime], top: int) -> list[tuple[int, int]]:
+    """Places and depths of the most costly nodes and those around them; the most costly first, bodies included."""
     place: dict[tuple[str, ...], int] = {}
     for i, node in enumerate(nodes):
         place.setdefault((*node.path, node.name), i)
     children: dict[int, list[int]] = {}
     known: set[int] = set()
-    for i in chosen:
+    for i in sorted(range(len(nodes)), key=lambda i: (-nodes[i].usual_us, i))[:top]:
         inner: int | None = i
         while inner is not None and inner not in known:
             known.add(inner)
@@ -200,88 +221,182 @@ def _cheapest_first(nodes: Sequence[NodeTime], places: Iterable[int]) -> list[in
     return sorted(places, key=lambda i: (nodes[i].usual_total_us, -i))
 
 
-def shapes_text(node: NodeTime | DiffRow) -> str:
-    """Types and shapes as `f-1x3x8x8,f-64 -> f-1x64x8x8`; whether these are one combination of several."""
-    if not node.inputs and not node.outputs:
-        return ""
-    text = f"{types_text(node.inputs)} -> {types_text(node.outputs)}".strip()
-    return f"{text} (1 of {node.shapes})" if isinstance(node, NodeTime) and node.shapes > 1 else text
-
-
 # ---------------------------------------------------------------- the original model
 
 
-def modules_table(profile: Profile, top: int) -> Table | None:
-    """A row for each of the most costly modules, under the module that it is in; None where no module is known."""
-    if not profile.modules:
-        return None
-    columns = (
-        Column("module", left=True, room=24),
-        Column("nodes", rank=1),
-        Column("self", rank=2),
-        Column("total"),
-        Column(share_heading(profile.overhead)),
-    )
-    costly = sorted(profile.modules, key=lambda module: -module.usual_total_us)[:top]
-    shown = {module.module for module in costly}
-    whole = profile.usual_nodes_us
-    rows = []
-    for module in profile.modules:
-        if module.module not in shown:
-            continue
-        outer = [each for each in shown if each and module.module.startswith(f"{each}.")]
-        depth = len(outer) + ("" in shown) if module.module else 0
-        name = module.module.removeprefix(f"{max(outer, key=len)}." if outer else "")
-        cells = (
-            "  " * depth + (name_of(name) if module.module else "(outermost module)"),
-            grouped(module.nodes),
-            microseconds(module.usual_us),
-            microseconds(module.usual_total_us),
-            _share(module.usual_total_us, whole),
-        )
-        rows.append(Row(cells))
-    left = [module for module in profile.modules if module.module not in shown]
-    if left:  # what is inside them is in the totals above
-        rows.append(Row((count(len(left), "other"), "", microseconds(sum_of(left)), "", ""), style="dim"))
-    without = [node for node in profile.nodes if node.module is None]
-    if without:
-        time = sum_of(without)
-        cells = ("(no module)", grouped(len(without)), microseconds(time), microseconds(time), _share(time, whole))
-        rows.append(Row(cells, style="dim"))
-    all_nodes = {0: "total", 1: grouped(len(profile.nodes)), 2: microseconds(whole), 3: microseconds(whole)}
-    rows.append(_total({**all_nodes, 4: _share(whole, whole)}, len(columns)))
-    return Table(columns, rows, f"Time per module ({estimator(profile)})")
+def modules_table(profile: Profile, per_iteration: bool = False, top: int | None = None) -> Table[Timed[ModuleTime]]:
+    """A row per module, each before those inside it; only the most costly ones if `top` is given."""
+    rows, nodes = rows_of(profile, "modules"), rows_of(profile, "nodes")
+    shown, left = _top(rows, top, lambda row: row.timed.usual_total_us)
+    columns: list[Column[Timed[ModuleTime]]] = [
+        *module_columns(),
+        time_column("self", 60),
+        total_column("total")._replace(width=0),
+        Column("total_share", share_heading(profile.overhead), _total_share, SHARE),
+        for_files("share", lambda row: row.share, SHARE),
+        first_column(),
+        *sum_columns(per_iteration),
+        *files_only(limit_columns(rows)),
+    ]
+    # What is inside of the others is in the totals above.
+    others = [footer._replace(values={**footer.values, "share": None}) for footer in others_footer(left)]
+    footers = [*others, *_without_module(nodes, per_iteration), total_footer(nodes, per_iteration)]
+    title = f"Time per module ({estimator(profile)})"
+    return Table(columns, _below_each_other(shown), title, link=_key, footers=footers)
 
 
-def sources_table(profile: Profile, top: int) -> Table | None:
-    """A row for each of the most costly groups of original nodes; None where the optimiser changed nothing."""
-    timed = [source for source in profile.sources if source.group.kind not in TIMELESS]
-    if all(source.group.kind == "kept" for source in timed):
-        return None
-    columns = (
-        Column("kind", left=True),
-        Column("nodes of the original model", left=True, room=18),
-        Column("executed as", left=True, room=12),
-        Column("time"),
-        Column(share_heading(profile.overhead)),
-    )
-    whole = profile.usual_nodes_us
-    costly = sorted(timed, key=lambda source: -source.usual_us)
-    rows = [Row(_source_cells(source, whole), styles={2: "dim"}) for source in costly[:top]]
-    for row in _others(costly[top:], whole, (3, 4, len(columns))):
-        rows.append(row._replace(cells=["", row.cells[0], *row.cells[2:]]))
-    together = sum_of(timed)
-    rows.append(_total({1: "total", 3: microseconds(together), 4: _share(together, whole)}, len(columns)))
-    return Table(columns, rows, f"In the original model ({estimator(profile)})")
+def module_columns() -> list[Column[Timed[ModuleTime]]]:
+    """What a module is."""
+    return [
+        Column("module", "module", lambda row: row.timed.module, NAME, text=_module_name, room=24),
+        Column("nodes", "nodes", lambda row: row.timed.nodes, WHOLE, 60),
+    ]
 
 
-def _source_cells(source: SourceTime, whole: float) -> tuple[str, ...]:
-    group = source.group
+def _module_name(row: Timed[ModuleTime]) -> str:
+    return row.name or module_label(row.timed.module)
+
+
+def module_label(module: str) -> str:
+    """Its path; the outermost one has none."""
+    return name_of(module) if module else "(outermost module)"
+
+
+def _total_share(row: Timed[ModuleTime]) -> float | None:
+    return row.timed.usual_total_us / row.whole_us if row.whole_us else None
+
+
+def _below_each_other(rows: Sequence[Timed[ModuleTime]]) -> list[Timed[ModuleTime]]:
+    """The rows, each named within the ones around it, and indented."""
+    shown, found = {row.timed.module for row in rows}, []
+    for row in rows:
+        outer = [each for each in shown if each and row.timed.module.startswith(f"{each}.")]
+        depth = len(outer) + ("" in shown) if row.timed.module else 0
+        name = row.timed.module.removeprefix(f"{max(outer, key=len)}." if outer else "")
+        found.append(row._replace(name="  " * depth + module_label(name)))
+    return found
+
+
+def _without_module(nodes: Sequence[Timed[NodeTime]], per_iteration: bool) -> list[Footer]:
+    """Nodes of no module: without them, modules would not add up to the whole."""
+    without = [row for row in nodes if row.timed.module is None]
+    return [total_footer(without, per_iteration, "(no module)")._replace(style="dim")] if without else []
+
+
+def sources_table(profile: Profile, per_iteration: bool = False) -> Table[Timed[SourceTime]]:
+    """A row per group of nodes of the original model, those that cost nothing included."""
+    return _sources_table(profile, rows_of(profile, "sources"), per_iteration)
+
+
+def costly_sources_table(profile: Profile, top: int) -> Table[Timed[SourceTime]]:
+    """The most costly groups of original nodes; without rows where the optimizer changed nothing."""
+    timed = timed_sources(profile)
+    if all(row.timed.group.kind == "kept" for row in timed):
+        timed = []
+    shown, left = timed[:top], timed[top:]
+    return _sources_table(profile, shown)._replace(footers=[*others_footer(left), total_footer(timed)])
+
+
+def timed_sources(profile: Profile) -> list[Timed[SourceTime]]:
+    """Groups that are executed, the most costly first."""
+    rows = [row for row in rows_of(profile, "sources") if row.timed.group.kind not in TIMELESS]
+    return sorted(rows, key=lambda row: -row.timed.usual_us)
+
+
+def _sources_table(
+    profile: Profile, rows: Sequence[Timed[SourceTime]], per_iteration: bool = False
+) -> Table[Timed[SourceTime]]:
+    columns: list[Column[Timed[SourceTime]]] = [
+        *source_columns(),
+        Column("executed", "executed as", _executed_names, TEXT, text=_executed, style="dim", room=12),
+        time_column(),
+        share_column(profile),
+        for_files("source_ops", lambda row: row.timed.group.source_ops),
+        for_files("executed_ops", lambda row: row.timed.group.executed_ops),
+        for_files("path", lambda row: "/".join(row.timed.group.path)),
+        for_files("same_as", lambda row: row.timed.group.same_as),
+        first_column(),
+        *sum_columns(per_iteration, with_bodies=False),
+        *files_only(limit_columns(rows)),
+    ]
+    title = f"In the original model ({estimator(profile)})"
+    return Table(columns, rows, title, link=_key, footers=[total_footer(rows, per_iteration)])
+
+
+def source_columns() -> list[Column[Timed[SourceTime]]]:
+    """What a group of original nodes is, and what became of it."""
+    heading = "nodes of the original model"
+    return [
+        Column("sources", heading, lambda row: row.timed.group.sources, TEXT, text=_original, room=18),
+        Column("kind", "kind", lambda row: row.timed.group.kind),
+    ]
+
+
+def _original(row: Timed[SourceTime]) -> str:
+    group = row.timed.group
+    return f"{inside(group)}{members(group.source_ops, group.sources)}" if group.sources else "(none)"
+
+
+def _executed_names(row: Timed[SourceTime]) -> tuple[str, ...]:
+    return row.timed.group.executed
+
+
+def _executed(row: Timed[SourceTime]) -> str:
+    """Nothing where a node is executed as it is written."""
+    group = row.timed.group
     same = group.kind == "kept" and group.sources == group.executed
-    return (
-        group.kind,
-        f"{inside(group)}{members(group.source_ops, group.sources)}" if group.sources else "",
-        "" if same else members(group.executed_ops, group.executed),
-        microseconds(source.usual_us),
-        _share(source.usual_us, whole),
-    )
+    return "" if same else members(group.executed_ops, group.executed)
+
+
+# ---------------------------------------------------------------- iterations
+
+
+class Iteration(NamedTuple):
+    """One inference of a trace; what the trace does not have is None."""
+
+    number: int
+    nodes_us: int
+    executor_us: int | None
+    run_us: int | None
+
+
+def iteration_rows(profile: Profile) -> list[Iteration]:
+    """Every inference, the first one first."""
+    number = max((len(node.self_us) for node in profile.nodes), default=profile.iterations)
+
+    def column(values: Sequence[int]) -> Sequence[int | None]:
+        return values if len(values) == number else [None] * number
+
+    nodes = [sum(each.self_us[turn] for each in profile.nodes) for turn in range(number)]
+    return list(map(Iteration, range(number), nodes, column(profile.executor_us), column(profile.run_us)))
+
+
+def iterations_table(profile: Profile, operators: bool = True) -> Table[Iteration]:
+    """The inference, its executor and its nodes; with `operators`, files have a column for each type."""
+    columns: list[Column[Iteration]] = [
+        Column("iteration", "inference", lambda row: row.number, WHOLE),
+        Column("run_us", "time", lambda row: row.run_us, WHOLE_US),
+        Column("executor_us", "in the executor", lambda row: row.executor_us, WHOLE_US),
+        Column("nodes_us", "in nodes", lambda row: row.nodes_us, WHOLE_US),
+        *(for_files(each.op_name, _turn_of(each), WHOLE_US) for each in (profile.operators if operators else ())),
+    ]
+    return Table(columns, iteration_rows(profile), "Time per inference")
+
+
+def _turn_of(operator: OperatorTime) -> Callable[[Iteration], int]:
+    return lambda row: operator.self_us[row.number]
+
+
+# ---------------------------------------------------------------- parts
+
+
+def _key(row: Timed[Any]) -> str:
+    return row.key
+
+
+def _top(
+    rows: Sequence[Timed[Any]], top: int | None, cost: Callable[[Timed[Any]], float]
+) -> tuple[list[Timed[Any]], list[Timed[Any]]]:
+    """The most costly rows, and the others, both in their order."""
+    kept = set(sorted(range(len(rows)), key=lambda place: -cost(rows[place]))[:top])
+    return [rows[i] for i in range(len(rows)) if i in kept], [rows[i] for i in range(len(rows)) if i not in kept]

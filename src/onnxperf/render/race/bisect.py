@@ -1,23 +1,48 @@
-"""A bisection as a page: a row per comparison, the answer, and what was skipped."""
+"""A bisection as a page: every comparison along the row of candidates, and the operators behind the change."""
 
 from __future__ import annotations
 
-from onnxperf.records.bisect import Bisection, BisectStep
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from onnxperf.records.bisect import BisectCandidate, Bisection, BisectStep, OperatorChange
+from onnxperf.records.comparison import Comparison
+from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
+from onnxperf.render.charts.base import BLUE, GREEN, GREY, ORANGE, RED, Chart, microsecond_unit
+from onnxperf.render.charts.forest import forest_chart
+from onnxperf.render.kit.column import BYTES, FACTOR, NAME, NS, TEXT, US, Column, Format, field_columns
+from onnxperf.render.kit.comparison import Compared, ratio_columns
 from onnxperf.render.kit.machine import cpu_text
-from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
-from onnxperf.render.kit.page import Heading, Part, closing
+from onnxperf.render.kit.page import Heading, Page, Section, closing
+from onnxperf.render.kit.table import Table
+from onnxperf.render.race.sections import cases_sections
 from onnxperf.wording.names import name_of
-from onnxperf.wording.numbers import count, duration, factor, interval, size
+from onnxperf.wording.numbers import count, microseconds
 
 _PURPOSES = {"ends": "ends", "search": "search", "repeat": "repeated"}
 _SIDES = {"good": "as before", "bad": "changed", "undecided": "undecided"}
-_STYLES = {"good": "green", "bad": "red", "undecided": "yellow"}
+_COLORS = {"good": GREEN, "bad": RED, "undecided": ORANGE}
+_WHAT = {"time": "time", "memory": "memory", "accuracy": "error"}
 
 
-def bisect_page(record: Bisection, answer: str) -> list[Part]:
-    """Every comparison in the order in which it was made, then the answer."""
-    table = [_table(record)] if record.steps else []
-    return [Heading(record.model, _facts(record)), *table, *closing(answer, record.notes, record.interrupted)]
+class NumberedStep(NamedTuple):
+    """A comparison, with its place in the order in which they were made."""
+
+    number: int
+    step: BisectStep
+
+
+def bisect_page(record: Bisection) -> Page:
+    """Every comparison in the order in which it was made, the answer, and what is behind it."""
+    races = {f"{row.number}: {name_of(row.step.candidate)}": row.step.race for row in _numbered(record)}
+    raced = {label: race for label, race in races.items() if race is not None}
+    return [
+        Heading(record.model, _facts(record)),
+        Section("Comparisons", steps_charts(record) or ([steps_table(record)] if record.steps else [])),
+        Section("Operators behind it", operators_charts(record), "page"),
+        *closing(record.answer, record.notes, record.interrupted),
+        *(cases_sections(raced, "Races") if raced else []),
+    ]
 
 
 def _facts(record: Bisection) -> list[str]:
@@ -26,32 +51,106 @@ def _facts(record: Bisection) -> list[str]:
     return [f"bisecting {record.over} by {record.by}", what, *cpu]
 
 
-def _table(record: Bisection) -> Table:
-    amounts = ("before", "after") if record.by != "accuracy" else ("", "")
-    columns = (
-        Column("comparison", left=True, rank=1),
-        Column("candidate" if record.over != "nodes" else "part", left=True, room=18),
-        Column("against" if record.over != "nodes" else "", left=True, room=18),
-        Column(amounts[0], rank=2),
-        Column(amounts[1], rank=2),
-        Column("ratio"),
-        Column("interval", rank=3),
-        Column("result", left=True),
-    )
-    rows = [Row(_cells(record, step), styles={7: _STYLES[step.side]}) for step in record.steps]
-    return without_empty(Table(columns, rows))
+def _numbered(record: Bisection) -> list[NumberedStep]:
+    return [NumberedStep(number, step) for number, step in enumerate(record.steps, 1)]
 
 
-def _cells(record: Bisection, step: BisectStep) -> tuple[str, ...]:
-    shown = size if record.by == "memory" else duration
-    amounts = ("", "") if step.amount is None else (shown(step.base_amount), shown(step.amount))
-    known = step.ratio is not None
-    return (
-        _PURPOSES[step.purpose],
-        name_of(step.candidate),
-        name_of(step.base) if step.base else "",
-        *amounts,
-        factor(step.ratio) if known else "",
-        interval(step.ratio_low, step.ratio_high) if known else "",
-        _SIDES[step.side],
+# ---------------------------------------------------------------- comparisons
+
+
+def steps_table(record: Bisection) -> Table[NumberedStep]:
+    """A row per comparison."""
+    what = "part" if record.over == "nodes" else "candidate"
+    columns = [
+        _column("purpose", "comparison", width=80, text=lambda row: f"{row.number} {_PURPOSES[row.step.purpose]}"),
+        _column("candidate", what, NAME, room=18),
+        _column("base", "against", room=18),
+        _column("base_amount", "before", _amount(record), 80),
+        _column("amount", "after", _amount(record), 80),
+        *ratio_columns(_compared(record)),
+        _column("differs", "difference of outputs", width=100, room=20, cut=True),
+        _column("reason", "why", width=100, room=20, cut=True),
+        *(each.of(attrgetter("step")) for each in field_columns(BisectStep, ("side", "verdict"))),
+    ]
+    return Table(columns, _numbered(record))
+
+
+def _column(key: str, heading: str, format: Format = TEXT, width: int = 0, **more: Any) -> Column[NumberedStep]:
+    return Column(key, heading, attrgetter(f"step.{key}"), format, width, **more)
+
+
+def _amount(record: Bisection) -> Format:
+    return BYTES._replace(kind="number") if record.by == "memory" else NS
+
+
+def _compared(record: Bisection) -> Compared[NumberedStep]:
+    """How the steps are read: candidate / what was good before it."""
+    return Compared(
+        name=lambda row: f"{row.number}: {name_of(row.step.candidate)}",
+        of=lambda row: Comparison.spelled(row.step, "ratio"),
+        word=lambda row: _SIDES[row.step.side],
+        key="ratio",
+        ratio="ratio",
+        verdict="result",
+        format=FACTOR,
+        axis=f"{_WHAT[record.by]} of the candidate / before",
+        color=lambda row: _COLORS[row.step.side],
+        tooltip=lambda row: _tooltip(row.step, _amount(record)),
     )
+
+
+def _tooltip(step: BisectStep, amount: Format) -> str:
+    against = f"{_PURPOSES[step.purpose]}, against {name_of(step.base)}" if step.base else _PURPOSES[step.purpose]
+    known = step.amount is not None
+    amounts = f"{amount.shown(step.base_amount)} before, {amount.shown(step.amount)} after" if known else ""
+    return "\n".join(filter(None, [against, amounts, step.differs]))
+
+
+def steps_charts(record: Bisection) -> list[Chart]:
+    """The comparisons that have a ratio, in the order of the candidates."""
+    place = {each.name: number for number, each in enumerate(record.candidates)}
+    rows = sorted(_numbered(record), key=lambda row: place.get(row.step.candidate, len(place)))
+    summary = (
+        f"{count(len(rows), 'comparison')} among {count(len(place), 'candidate')}, in the order of the candidates, "
+        f"numbered as they were made: {_WHAT[record.by]} of the candidate divided by that of an earlier good one, with "
+        "95 % intervals; left of 1 is less."
+    )
+    by, table = _compared(record), steps_table(record)
+    return forest_chart("Along the candidates", summary, by, rows, table=table)
+
+
+# ---------------------------------------------------------------- candidates and operators
+
+
+def candidates_table(record: Bisection) -> Table[BisectCandidate]:
+    """Where the change was searched."""
+    return Table(field_columns(BisectCandidate), record.candidates)
+
+
+def operators_table(record: Bisection) -> Table[OperatorChange]:
+    """Time per operator in the last good and in the first bad candidate."""
+    columns = [
+        Column("op_name", "operator", attrgetter("op_name"), NAME),
+        Column("before_us", "before", attrgetter("before_us"), US),
+        Column("after_us", "after", attrgetter("after_us"), US),
+    ]
+    return Table(columns, record.operators)
+
+
+def operators_charts(record: Bisection) -> list[Chart]:
+    """The same as bars; the answer names the first ones."""
+    changes = record.operators
+    if not changes:
+        return []
+    sides = {
+        "before": ([each.before_us for each in changes], GREY),
+        "after": ([each.after_us for each in changes], BLUE),
+    }
+    series = [BarSeries(name, us, [*map(microseconds, us)], color) for name, (us, color) in sides.items()]
+    unit = microsecond_unit([us for each in series for us in each.values])
+    picture = bars([each.op_name for each in changes], series, "time per inference", unit)
+    summary = (
+        f"Time of {count(len(changes), 'operator')} per inference in {name_of(record.good)} (before) and in "
+        f"{name_of(record.bad)} (after), from profiles of both."
+    )
+    return [bars_chart("Operators before and after", summary, picture, operators_table(record))]

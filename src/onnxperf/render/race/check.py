@@ -1,49 +1,102 @@
-"""A check as a page: a row per output, and where the difference begins."""
+"""A check as a page: a row per output, as a table and as a chart, and where the difference begins."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from onnxperf.analyze.answers.check import check_answer
 from onnxperf.records.check import Check, Difference
-from onnxperf.render.kit.old_table import Column, Row, Table
-from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
+from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
+from onnxperf.render.charts.base import BLUE, LOG_FROM, RED, Chart
+from onnxperf.render.kit.column import FLAG, NAME, NUMBER, WHOLE, Column, Format, for_files
+from onnxperf.render.kit.page import Flow, GAP, Heading, Line, Page, Section, closing
+from onnxperf.render.kit.table import Table
 from onnxperf.wording.names import name_of, with_reasons
-from onnxperf.wording.numbers import grouped, significant
+from onnxperf.wording.numbers import count, grouped, significant
 
-_NUMBERS = (
-    ("differing", 0),
-    ("max abs", 0),
-    ("max rel", 1),
-    ("max ULP", 2),
-    ("NaN", 3),
-    ("inf", 3),
+MOST_OUTPUTS = 40
+"""Outputs that the chart shows, those that differ most; the table has all."""
+_BOTH = Format(
+    lambda pair: "0" if pair == (0, 0) else f"{grouped(pair[0])} / {grouped(pair[1])}",
+    "whole",
+    "#,##0",
+    ("_first", "_second"),
 )
-"""Headings, and which of them a narrow console leaves out first."""
+_COLORS = {True: BLUE, False: RED}
+_LEGEND = (("within the tolerances", BLUE), ("differs", RED))
 
 
-def check_page(check: Check, answer: str) -> list[Part]:
+def check_page(check: Check) -> Page:
     """The table, what differs besides numbers, the answer, and what else there is to know."""
-    return [*differences_parts(check), *closing(answer, check.notes)]
-
-
-def differences_parts(check: Check) -> list[Part]:
-    """What was compared, a row per output, and what differs besides numbers."""
-    facts = [
-        f"{check.first} against {check.second}",
-        f"rtol {significant(check.rtol)}",
-        f"atol {significant(check.atol)}",
+    return [
+        Heading(check.model, check_facts(check)),
+        Section("Differences by output", differences_parts(check)),
+        *closing(check_answer(check), check.notes),
     ]
+
+
+def check_facts(check: Check) -> list[str]:
+    """What was compared, and how."""
+    return [f"{check.first} against {check.second}", f"rtol {significant(check.rtol)}", f"atol {significant(check.atol)}"]
+
+
+def differences_parts(check: Check) -> list[Any]:
+    """A row per output, and what differs besides numbers."""
+    # Nothing ran if a model draws random numbers.
+    shown = differences_charts(check) or [Flow(check_facts(check), on="page"), differences_table(check)]
     reasons = [Line(text) for text in with_reasons((output.name, _reason(output)) for output in check.outputs)]
-    table = [differences_table(check)] if check.outputs else []  # nothing ran where a model draws random numbers
-    return [Heading(check.model, facts), *table, *([GAP, *reasons] if reasons else [])]
+    return [*shown, *([GAP, *reasons] if reasons else [])]
 
 
-def differences_table(check: Check) -> Table:
+def differences_table(check: Check) -> Table[Difference]:
     """A row per output; those that differ are red."""
-    columns = (
-        Column("output", left=True, room=16),
-        Column("equal", left=True),
-        *(Column(heading, rank=rank) for heading, rank in _NUMBERS),
+    return Table(DIFFERENCE, check.outputs, style=lambda row: "" if row.equal else "red")
+
+
+DIFFERENCE: list[Column[Difference]] = [
+    Column("name", "output", lambda row: row.name, NAME, room=16),
+    Column("equal", "equal", lambda row: row.equal, FLAG),
+    for_files("elements", lambda row: row.elements, WHOLE),
+    Column(
+        "differing",
+        "differing",
+        lambda row: row.differing,
+        WHOLE,
+        text=lambda row: f"{grouped(row.differing)} of {grouped(row.elements)}",
+    ),
+    for_files("differs_by", lambda row: row.differs_by, NUMBER),
+    for_files("differs_at", lambda row: row.differs_at),
+    Column("max_absolute", "max abs", lambda row: row.max_absolute, NUMBER),
+    Column("max_relative", "max rel", lambda row: row.max_relative, NUMBER, 60),
+    Column("max_ulp", "max ULP", lambda row: row.max_ulp, NUMBER, 80),
+    Column("nans", "NaN", lambda row: row.nans, _BOTH, 100),
+    Column("infinities", "inf", lambda row: row.infinities, _BOTH, 100),
+    for_files("reason", lambda row: row.reason),
+]
+"""What is known of each output."""
+
+
+def differences_charts(check: Check) -> list[Chart]:
+    """A bar for each output that is not the same to the last bit, the largest difference first."""
+    found = [(each.max_absolute, each) for each in check.outputs]
+    differing = [(size, each) for size, each in found if size is not None and math.isfinite(size) and size > 0]
+    if not differing:
+        return []
+    shown = sorted(differing, key=lambda pair: -pair[0])[:MOST_OUTPUTS]
+    colors = [_COLORS[each.equal] for _, each in shown]
+    series = BarSeries("largest absolute difference", [size for size, _ in shown], [_words(each) for _, each in shown], colors=colors)
+    beyond = sum(not each.equal for each in check.outputs)
+    same = len(check.outputs) - len(differing)
+    summary = (
+        f"{count(len(check.outputs), 'output')} of {name_of(check.first)} against {name_of(check.second)}: "
+        f"{beyond} differ beyond the tolerances (rtol {significant(check.rtol)}, atol {significant(check.atol)}), "
+        f"{same} are the same to the last bit or have no numbers to compare."
     )
-    return Table(columns, [Row(_cells(output), "" if output.equal else "red") for output in check.outputs])
+    legend = [each for each in _LEGEND if each[1] in colors]
+    picture = bars([each.name for _, each in shown], [series], series.name, legend=legend, log_from=LOG_FROM)
+    return [bars_chart(f"Largest differences, {name_of(check.model)}", summary, picture, differences_table(check))]
 
 
 def _reason(difference: Difference) -> str:
@@ -54,22 +107,11 @@ def _reason(difference: Difference) -> str:
     return f"the {which} difference is at {difference.differs_at}"
 
 
-def _cells(difference: Difference) -> tuple[str, ...]:
-    return (
-        name_of(difference.name),
-        "yes" if difference.equal else "no",
-        f"{grouped(difference.differing)} of {grouped(difference.elements)}",
-        _number(difference.max_absolute),
-        _number(difference.max_relative),
-        _number(difference.max_ulp),
-        _pair(difference.nans),
-        _pair(difference.infinities),
-    )
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else significant(value)
-
-
-def _pair(counts: tuple[int, int]) -> str:
-    return "0" if counts == (0, 0) else f"{grouped(counts[0])} / {grouped(counts[1])}"
+def _words(output: Difference) -> str:
+    relative = output.max_relative
+    texts = [
+        significant(output.max_absolute or 0.0),
+        f"relative {significant(relative)}" if relative is not None and math.isfinite(relative) else "",
+        f"{grouped(output.differing)} of {count(output.elements, 'element')} beyond the tolerances",
+    ]
+    return ", ".join(filter(None, texts))

@@ -1,35 +1,60 @@
-"""The plan for an einsum equation as a page."""
+"""The plan for an einsum equation as a page: the final race, and the letter orders of the search."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from functools import partial
+from itertools import groupby
+from operator import attrgetter
+from typing import NamedTuple
 
-from onnxperf.records.einsum import EinsumPlan
+from onnxperf.records.comparison import Comparison
+from onnxperf.records.einsum import EinsumPlan, OrderTime
 from onnxperf.records.race import Subject
+from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
+from onnxperf.render.charts.base import BLUE, GREEN, ORANGE, Chart, time_unit
+from onnxperf.render.charts.forest import forest_chart
+from onnxperf.render.kit.column import NAME, RATIO, Column, Format, for_files, for_screens
+from onnxperf.render.kit.comparison import STATUS_STYLES, VERDICT_STYLES, Compared, ratio_columns
 from onnxperf.render.kit.machine import machine_texts
-from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
-from onnxperf.render.kit.page import Flow, Heading, Line, Part, closing
-from onnxperf.render.race.page import STATUS_STYLES, VERDICT_STYLES
-from onnxperf.wording.names import name_of, with_reasons
-from onnxperf.wording.numbers import NOTHING, count, duration, grouped, interval, ratio
+from onnxperf.render.kit.page import Flow, Heading, Line, Page, Section, closing
+from onnxperf.render.kit.table import Table
+from onnxperf.render.race.sections import race_sections
+from onnxperf.render.race.subjects import looks_of
+from onnxperf.wording.names import name_of, visible, with_reasons
+from onnxperf.wording.numbers import count, duration, grouped
 
 WINNER = "*"
-_STYLES = {**STATUS_STYLES, **VERDICT_STYLES, "limit": "dim"}
+MOST_BARS = 40
+"""Beyond so many orders, those that lead to the same graph share a bar; there are no more bars than this either."""
+SECONDS = Format(lambda seconds: duration(1e9 * seconds), excel='0.0000000 "s"')
+_ROLES = {GREEN: "fastest or chosen", ORANGE: "as written", BLUE: "others"}
+_RACE = "Final race"
 _LEGEND = "time: undisturbed time of a call · speedup: paired by launch"
-_SPEEDUP, _VERDICT = 3, 6
-"""Places of the coloured columns."""
 
 
-def plan_page(plan: EinsumPlan, row_notes: Sequence[str] = ()) -> list[Part]:
-    """What was searched, the winner, the final race with notes on its rows, answer, notes."""
+class _Bar(NamedTuple):
+    """The letter orders that lead to one graph, or one of them; the chosen graph need not come from an order."""
+
+    graph: str
+    time_ns: float
+    orders: Sequence[OrderTime] = ()
+
+
+def plan_page(plan: EinsumPlan, row_notes: Sequence[str] = ()) -> Page:
+    """What was searched, the winner, the final race with notes on its rows, answer, notes, and the letter orders."""
     table = race_table(plan)
-    raced: list[Part] = [table, *(Line(text, "dim") for text in (_LEGEND, *row_notes))]
+    raced = [*(race_charts(plan) or [table]), Line(_LEGEND, "dim")]
+    race = race_sections(plan.race, _RACE) if plan.race is not None else []
     return [
         Heading(plan.equation, plan_facts(plan)),
         Flow([search_text(plan)]),
         Flow(winner_texts(plan)),
-        *(raced if table.rows else []),
+        Section(_RACE, [*raced, *_below(plan, row_notes)] if table.rows else []),
+        Section("Letter orders", orders_charts(plan), "page"),
         *closing(plan.answer, plan_notes(plan), plan.interrupted),
+        *(each for each in race if each.title != _RACE),
     ]
 
 
@@ -46,7 +71,7 @@ def search_text(plan: EinsumPlan) -> str:
     proposed = count(plan.candidates, "candidate") if plan.candidates else ""
     if not plan.searched:
         return "; ".join(filter(None, [proposed, "chosen by the cost model, nothing was timed"]))
-    distinct = f"{grouped(plan.executed)} distinct after onnxruntime's optimiser" if plan.executed else ""
+    distinct = f"{grouped(plan.executed)} distinct after onnxruntime's optimizer" if plan.executed else ""
     graphs, orders = len({order.graph for order in plan.orders}), count(len(plan.orders), "letter order")
     text = ", ".join(filter(None, [proposed, distinct]))
     if not plan.orders:
@@ -62,13 +87,8 @@ def winner_texts(plan: EinsumPlan) -> list[str]:
 
 
 def plan_notes(plan: EinsumPlan) -> list[str]:
-    """Notes of the plan and of its race, each once, and the reasons of subjects that failed."""
-    if plan.race is None:
-        return list(plan.notes)
-    # What is ok and undecided has its reason in the answer.
-    failed = [subject for subject in plan.race.subjects if subject.status != "ok"]
-    reasons = with_reasons((subject.name, subject.reason) for subject in failed)
-    return list(dict.fromkeys([*plan.notes, *plan.race.notes, *reasons]))
+    """Notes of the plan and of its race, each once."""
+    return list(dict.fromkeys([*plan.notes, *(plan.race.notes if plan.race is not None else ())]))
 
 
 def shapes_words(shapes: Sequence[Sequence[int]]) -> str:
@@ -79,50 +99,51 @@ def shapes_words(shapes: Sequence[Sequence[int]]) -> str:
 # ---------------------------------------------------------------- the race
 
 
-def race_table(plan: EinsumPlan) -> Table:
-    """A row per subject of the final race, against the baseline and against the limit."""
-    columns = (
-        Column(""),
-        # Graphs that differ in their middle must stay apart.
-        Column("subject", left=True, room=20, folds=True),
-        Column("time"),
-        Column("speedup"),
-        Column("95 % interval", rank=1),
-        Column("× limit", rank=2),  # noqa: RUF001
-        Column("verdict", left=True),
-    )
-    subjects = plan.race.subjects if plan.race is not None else ()
+def race_table(plan: EinsumPlan) -> Table[Subject]:
+    """The subjects of the final race, against the baseline and against the limit."""
     best = winner_of(plan)
-    rows = []
-    for subject in subjects:
-        limited = limit_ratio(plan, subject)
-        standing = _standing(plan, subject)
-        cells = (
-            WINNER if subject is best else "",
-            name_of(subject.name),
-            duration(subject.time_ns),
-            ratio(subject.speedup),
-            interval(subject.speedup_low, subject.speedup_high),
-            "" if limited is None else ratio(limited),
-            standing or NOTHING,
-        )
-        colour = _STYLES.get(standing, "red" if subject.status != "ok" else "")
-        style = "bold" if subject is best else "dim" if subject.name == plan.limit else ""
-        rows.append(Row(cells, style, {_SPEEDUP: colour, _VERDICT: colour}))
-    return without_empty(Table(columns, rows))
+    *ratios, verdict = ratio_columns(_compared(plan))
+    columns = [
+        for_screens("", lambda row: WINNER if row is best else ""),
+        # Graphs that differ in their middle must stay apart.
+        Column("name", "subject", attrgetter("name"), NAME, room=20, folds=True),
+        Column("time", "time", lambda row: _seconds(row.time_ns), SECONDS),
+        *ratios,
+        Column("limit_ratio", "× limit", partial(limit_ratio, plan), RATIO, 80),  # noqa: RUF001
+        verdict,
+        for_files("status", attrgetter("status")),
+    ]
+    styles = {plan.limit: "dim", best.name if best is not None else None: "bold"}
+    return Table(columns, _subjects(plan), style=lambda row: styles.get(row.name, ""))
 
 
-def winner_of(plan: EinsumPlan) -> Subject | None:
-    """The subject that won."""
-    subjects = plan.race.subjects if plan.race is not None else ()
-    return next((subject for subject in subjects if subject.name == plan.winner), None)
+def race_charts(plan: EinsumPlan) -> list[Chart]:
+    """Speedups over the baseline."""
+    if plan.race is None:
+        return []
+    baseline = name_of(plan.race.baseline or "")
+    summary = (
+        f"Speedups of {count(len(plan.race.subjects), 'subject')} over {baseline}, with 95 % intervals; right of 1 is "
+        "faster."
+    )
+    by = _compared(plan)._replace(axis=f"speedup relative to {baseline}")
+    return forest_chart("Speedups", summary, by, plan.race.subjects, plan.race.min_effect, race_table(plan))
 
 
-def limit_ratio(plan: EinsumPlan, subject: Subject) -> float | None:
-    """How many times the limit's time a subject takes, by their speedups over the same baseline."""
-    subjects = plan.race.subjects if plan.race is not None else ()
-    limit = next((each.speedup for each in subjects if each.name == plan.limit), None)
-    return limit / subject.speedup if limit and subject.speedup else None
+def _subjects(plan: EinsumPlan) -> Sequence[Subject]:
+    return plan.race.subjects if plan.race is not None else ()
+
+
+def _compared(plan: EinsumPlan) -> Compared[Subject]:
+    looks = looks_of([plan.race]) if plan.race is not None else {}
+    return Compared(
+        name=attrgetter("name"),
+        of=lambda row: Comparison.spelled(row, "speedup"),
+        word=partial(_standing, plan),
+        color=lambda row: looks[row.name].color,
+        style=partial(_style, plan),
+        tooltip=lambda row: f"{duration(row.time_ns)} per call",
+    )
 
 
 def _standing(plan: EinsumPlan, subject: Subject) -> str:
@@ -130,3 +151,113 @@ def _standing(plan: EinsumPlan, subject: Subject) -> str:
     if subject.status != "ok":
         return subject.status
     return "limit" if subject.name == plan.limit else subject.verdict or ""
+
+
+def _style(plan: EinsumPlan, subject: Subject) -> str:
+    return {**VERDICT_STYLES, **STATUS_STYLES}.get(_standing(plan, subject), "")
+
+
+def _below(plan: EinsumPlan, row_notes: Sequence[str]) -> list[Line]:
+    """Notes on rows, and why some failed; a page has them as warnings."""
+    # What is ok and undecided has its reason in the answer.
+    failed = [subject for subject in _subjects(plan) if subject.status != "ok"]
+    reasons = with_reasons((subject.name, subject.reason) for subject in failed)
+    return [Line(text, "dim", on="screen") for text in (*row_notes, *reasons)]
+
+
+def winner_of(plan: EinsumPlan) -> Subject | None:
+    """The subject that won."""
+    return next((subject for subject in _subjects(plan) if subject.name == plan.winner), None)
+
+
+def limit_ratio(plan: EinsumPlan, subject: Subject) -> float | None:
+    """How many times the limit's time a subject takes, by their speedups over the same baseline."""
+    limit = next((each.speedup for each in _subjects(plan) if each.name == plan.limit), None)
+    return limit / subject.speedup if limit and subject.speedup else None
+
+
+def _seconds(ns: float | None) -> float | None:
+    return None if ns is None else ns / 1e9
+
+
+# ---------------------------------------------------------------- letter orders
+
+
+def orders_table(plan: EinsumPlan) -> Table[OrderTime]:
+    """Every letter order, the fastest first, those without a time last."""
+    columns = [
+        Column("order", "order", attrgetter("order"), NAME),
+        Column("equation", "equation", attrgetter("equation"), NAME),
+        Column("graph", "graph", attrgetter("graph"), NAME, room=20),
+        Column("time", "time", lambda row: _seconds(row.time_ns), SECONDS),
+    ]
+    return Table(columns, sorted(plan.orders, key=lambda row: math.inf if row.time_ns is None else row.time_ns))
+
+
+def orders_charts(plan: EinsumPlan) -> list[Chart]:
+    """A bar per letter order or per graph that several lead to, and one of the chosen graph, the fastest on top."""
+    timed = [order for order in plan.orders if order.time_ns is not None and 0 < order.time_ns < math.inf]
+    found = _bars(plan, timed)
+    if not found:
+        return []
+    named = [bar for bar in found[MOST_BARS:] if _color(plan, bar, found[0]) != BLUE]
+    shown = [*found[: MOST_BARS - len(named)], *named]
+    colors = [_color(plan, bar, found[0]) for bar in shown]
+    times = [bar.time_ns for bar in shown]
+    series = BarSeries("", times, [_words(plan, bar, found[0]) for bar in shown], colors=colors)
+    legend = [(role, color) for color, role in _ROLES.items() if color in colors]
+    names = [_label(bar) for bar in shown]
+    picture = bars(names, [series], "time of a call in the search", time_unit(times), legend=legend)
+    summary = _summary(plan, len(timed), len(found) - len(shown))
+    return [bars_chart("Time per letter order", summary, picture, orders_table(plan))]
+
+
+def _summary(plan: EinsumPlan, timed: int, left_out: int) -> str:
+    graphs = len({order.graph for order in plan.orders if order.time_ns is not None})
+    said = [
+        f"{grouped(timed)} of {count(len(plan.orders), 'letter order')} were timed; they lead to "
+        f"{count(graphs, 'graph')}. Each graph was timed once in the search; the final race, on fresh rounds, may "
+        "prefer another one."
+    ]
+    said += ["Orders that lead to the same graph share a bar."] if timed > MOST_BARS else []
+    said += [f"{count(left_out, 'slow graph')} are only in the table."] if left_out else []
+    return " ".join(said)
+
+
+def _bars(plan: EinsumPlan, timed: Sequence[OrderTime]) -> list[_Bar]:
+    """What has a bar, the fastest first."""
+    ordered = sorted(timed, key=_graph_of)
+    groups = [list(several) for _, several in groupby(ordered, _graph_of)]
+    found = [[order] for order in ordered] if len(timed) <= MOST_BARS else groups
+    rows = [_Bar(several[0].graph, several[0].time_ns or 0.0, several) for several in found]
+    if plan.graph_ns is not None and math.isfinite(plan.graph_ns) and all(row.graph != plan.graph for row in rows):
+        rows.append(_Bar(plan.graph, plan.graph_ns))
+    return sorted(rows, key=lambda row: row.time_ns)
+
+
+def _graph_of(order: OrderTime) -> tuple[float, str]:
+    return order.time_ns or 0.0, order.graph
+
+
+def _label(bar: _Bar) -> str:
+    more = f" and {len(bar.orders) - 1} more" if len(bar.orders) > 1 else ""
+    return f"{bar.orders[0].equation}{more}" if bar.orders else bar.graph
+
+
+def _roles(plan: EinsumPlan, bar: _Bar, fastest: _Bar) -> dict[str, bool]:
+    return {
+        "fastest": bar.time_ns == fastest.time_ns,
+        # The search times all graphs once; the final race, on fresh rounds, may prefer another one.
+        "won the final race" if plan.winner else "chosen": bar.graph == plan.graph,
+        "as written": bool(plan.orders) and plan.orders[0] in bar.orders,
+    }
+
+
+def _color(plan: EinsumPlan, bar: _Bar, fastest: _Bar) -> int:
+    is_fastest, is_chosen, is_written = _roles(plan, bar, fastest).values()
+    return GREEN if is_fastest or is_chosen else ORANGE if is_written else BLUE
+
+
+def _words(plan: EinsumPlan, bar: _Bar, fastest: _Bar) -> str:
+    roles = [role for role, holds in _roles(plan, bar, fastest).items() if holds]
+    return " · ".join([duration(bar.time_ns), *roles, *([visible(bar.graph)] if bar.orders else [])])

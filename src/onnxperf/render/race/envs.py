@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
-from datetime import datetime, tzinfo
+from datetime import datetime
 
 from onnxperf.records.envs import Environment, Environments
-from onnxperf.render.kit.old_table import Column, Row, Table
-from onnxperf.render.kit.page import Line, Part, closing
+from onnxperf.render.kit.column import BYTES, MOMENT, NAME, Column, for_files
+from onnxperf.render.kit.page import Line, Page, Section, closing
+from onnxperf.render.kit.table import Table
 from onnxperf.wording.names import name_of
-from onnxperf.wording.numbers import NOTHING, size
-
-_COLUMNS = (
-    Column("environment", left=True, room=24, folds=True),
-    Column("Python", left=True, rank=1),
-    Column("packages", left=True, rank=2, room=24, folds=True),
-    Column("size"),
-    Column("last used", left=True),
-)
+from onnxperf.wording.numbers import NOTHING
 
 
-def environments_page(record: Environments, zone: tzinfo | None = None) -> list[Part]:
+def environments_page(record: Environments) -> Page:
     """A line per environment; times of day are those of the reader."""
     if not record.environments:
         return [Line(record.answer)]
-    rows = [Row(_cells(each, zone), styles={0: "bold"}) for each in record.environments]
-    return [Table(_COLUMNS, rows), *closing(record.answer, record.notes)]
+    return [Section("Environments", [environments_table(record)]), *closing(record.answer, record.notes)]
 
 
-def _cells(each: Environment, zone: tzinfo | None) -> tuple[str, ...]:
-    packages = ", ".join(f"{name_of(name)} {name_of(version)}" for name, version in each.packages.items())
-    used = (
-        NOTHING if each.used is None else datetime.fromisoformat(each.used).astimezone(zone).strftime("%Y-%m-%d %H:%M")
-    )
-    return name_of(each.name), each.python_version, packages, size(each.size_bytes), used
+def environments_table(record: Environments) -> Table[Environment]:
+    """A row per environment; packages are one text, created and used are times with their zone."""
+    columns: list[Column[Environment]] = [
+        Column("name", "environment", lambda row: row.name, NAME, style="bold", room=24, folds=True),
+        for_files("python", lambda row: row.python),
+        Column("python_version", "Python", lambda row: row.python_version, width=60),
+        Column("packages", "packages", lambda row: _packages(row, " ", "=="), width=100, text=_shown, room=24, folds=True),
+        for_files("created", lambda row: row.created, MOMENT),
+        Column("size_bytes", "size", lambda row: row.size_bytes, BYTES),
+        Column("used", "last used", lambda row: row.used, MOMENT, text=_last_used),
+    ]
+    return Table(columns, record.environments)
+
+
+def _packages(row: Environment, between: str, equals: str) -> str:
+    return between.join(f"{name}{equals}{version}" for name, version in row.packages.items())
+
+
+def _shown(row: Environment) -> str:
+    return _packages(row, ", ", " ")
+
+
+def _last_used(row: Environment) -> str:
+    return NOTHING if row.used is None else datetime.fromisoformat(row.used).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -2,42 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from onnxperf.records.sweep import NodeComparison, NodeStep
-from onnxperf.render.kit.old_table import Column, Row, Table
-from onnxperf.render.kit.page import GAP, Line, Part
+from onnxperf.records.sweep import NodeComparison, NodeStep, NodeTimes
+from onnxperf.render.kit.column import NAME, NS, RATIO, TEXT, Column, Format, for_screens
+from onnxperf.render.kit.page import Line, Part, Section
+from onnxperf.render.kit.table import Table
 from onnxperf.wording.names import name_of
-from onnxperf.wording.numbers import duration, ratio, whole_percent
+from onnxperf.wording.numbers import whole_percent
+
+_SIZE = Format(str, "whole")
 
 
 def nodes_at_work(steps: Sequence[NodeStep]) -> list[Part]:
     """A row per node that has a case."""
-    if not steps:
-        return []
-    columns = [Column("node", left=True), Column("case", left=True), Column("done"), Column("step", left=True, rank=1)]
-    rows = [Row((name_of(each.node), name_of(each.case), whole_percent(each.done), each.text)) for each in steps]
-    return [Table(columns, rows, "Nodes at work")]
-
-
-def nodes_table(found: NodeComparison) -> Table:
-    """A row per case and subject: its median on each node, and the ratio to the first."""
-    first, *others = found.nodes
-    dims = list(dict.fromkeys(dim for row in found.rows for dim in row.dims))
-    columns = [Column("model", left=True, rank=2), *map(Column, map(name_of, dims)), Column("subject", left=True)]
-    columns += [Column(name_of(first))]
-    for node in others:
-        columns += [Column(name_of(node)), Column(f"/ {name_of(first)}")]
-    rows = []
-    for row in found.rows:
-        cells = [name_of(row.model), *(str(row.dims.get(dim, "")) for dim in dims), name_of(row.subject)]
-        cells += [duration(row.times.get(first))]
-        for node in others:
-            cells += [duration(row.times.get(node)), ratio(row.ratio(node, first))]
-        rows.append(Row(cells))
-    return Table(columns, rows, "Time of a call on each node, and its ratio to the first")
+    columns: list[Column[NodeStep]] = [
+        for_screens("node", lambda row: row.node, NAME),
+        for_screens("case", lambda row: row.case, NAME),
+        for_screens("done", lambda row: row.done, Format(whole_percent)),
+        for_screens("step", lambda row: row.text, TEXT, width=60),
+    ]
+    return [Table(columns, steps, "Nodes at work")] if steps else []
 
 
 def nodes_compared(found: NodeComparison | None) -> list[Part]:
-    """The table, and what it says."""
-    return [] if found is None else [nodes_table(found), GAP, *map(Line, found.lines)]
+    """The same cases on each node, and what that says."""
+    if found is None:
+        return []
+    return [Section("Nodes", [nodes_table(found), Line("", on="screen"), *map(Line, found.lines)])]
+
+
+def nodes_table(found: NodeComparison) -> Table[NodeTimes]:
+    """A row per case and subject: its time on each node, and the ratio to the first."""
+    first, *others = found.nodes
+    dims = dict.fromkeys(dim for row in found.rows for dim in row.dims)
+    columns: list[Column[NodeTimes]] = [
+        for_screens("model", lambda row: row.model, NAME, width=80),
+        *(for_screens(name_of(dim), _size(dim), _SIZE) for dim in dims),
+        for_screens("subject", lambda row: row.subject, NAME),
+        for_screens(name_of(first), _time(first), NS),
+    ]
+    for node in others:
+        columns += [
+            for_screens(name_of(node), _time(node), NS),
+            for_screens(f"/ {name_of(first)}", _ratio(node, first), RATIO),
+        ]
+    return Table(columns, found.rows, "Time of a call on each node, and its ratio to the first")
+
+
+def _size(dim: str) -> Callable[[NodeTimes], int | None]:
+    return lambda row: row.dims.get(dim)
+
+
+def _time(node: str) -> Callable[[NodeTimes], float | None]:
+    return lambda row: row.times.get(node)
+
+
+def _ratio(node: str, first: str) -> Callable[[NodeTimes], float | None]:
+    return lambda row: row.ratio(node, first)

@@ -3,63 +3,71 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
+from onnxperf.records.comparison import Comparison
 from onnxperf.records.einsum import Rewrite, RewrittenSite
-from onnxperf.records.race import Case
+from onnxperf.render.charts.base import GREEN, GREY, Chart
+from onnxperf.render.charts.forest import forest_chart
+from onnxperf.render.kit.column import RATIO, TEXT, Column, field_columns
+from onnxperf.render.kit.comparison import Compared, ratio_columns
 from onnxperf.render.kit.machine import machine_texts
-from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
-from onnxperf.render.kit.page import GAP, Heading, Line, Part, closing
+from onnxperf.render.kit.page import GAP, Heading, Line, Page, Section, closing
+from onnxperf.render.kit.table import Table
 from onnxperf.render.race.einsum import shapes_words
-from onnxperf.render.race.page import speedup_text, status_text
+from onnxperf.render.race.sections import race_sections
 from onnxperf.wording.names import first_of, name_of
-from onnxperf.wording.numbers import duration, interval, ratio
+from onnxperf.wording.numbers import count
 
-_OUTCOME_STYLES = {"rewritten": "green", "kept": "", "skipped": "dim"}
-_OUTCOME = 3
-"""Place of the coloured column."""
+_STYLES = {"rewritten": "green", "kept": "", "skipped": "dim"}
 
 
-def rewrite_page(rewrite: Rewrite, race_notes: Sequence[str] = ()) -> list[Part]:
+def rewrite_page(rewrite: Rewrite, race_notes: Sequence[str] = ()) -> Page:
     """What became of the Einsum nodes and why, the race of the whole models with notes on it, answer, notes."""
-    reasons = [f"{nodes_text(site)}: {site.reason}" for site in rewrite.sites if site.reason]
+    sites = sites_charts(rewrite) or ([sites_table(rewrite)] if rewrite.sites else [])
+    reasons = [Line(f"{nodes_text(site)}: {site.reason}") for site in rewrite.sites if site.reason]
+    race = race_sections(rewrite.race, "Whole model", "all") if rewrite.race is not None else []
+    below = [*(Line(text, "dim", on="screen") for text in race_notes), *_written(rewrite)]
     notes = [*rewrite.notes, *(rewrite.race.notes if rewrite.race is not None else ())]
-    lines = [
-        Line(text) for text in (*reasons, whole_race_text(rewrite.race), *race_notes, written_text(rewrite)) if text
-    ]
     return [
         Heading(rewrite.model, machine_texts(rewrite.machine)),
-        *([sites_table(rewrite)] if rewrite.sites else []),
-        *([GAP, *lines] if lines else []),
+        Section("Einsum nodes", [*sites, *([GAP, *reasons] if reasons else [])]),
+        *race,
+        *below,
         *closing(rewrite.answer, notes, rewrite.interrupted),
     ]
 
 
-def sites_table(rewrite: Rewrite) -> Table:
+def _written(rewrite: Rewrite) -> list[Line]:
+    """Where the rewritten model is, unless the answer has it."""
+    is_told = not rewrite.output or rewrite.output in rewrite.answer
+    return [] if is_told else [GAP, Line(f"Written to {rewrite.output}")]
+
+
+def sites_table(rewrite: Rewrite) -> Table[RewrittenSite]:
     """A row per group of equal Einsum nodes: what became of it, and what that gained."""
-    columns = (
-        Column("nodes", left=True, room=20),
-        Column("equation", left=True, room=15),
-        Column("shapes", left=True, rank=3, room=18),
-        Column("outcome", left=True),
-        Column("alone", rank=2),
-        Column("in model"),
-        Column("95 % interval", rank=1),
+    *ratios, outcome = ratio_columns(_COMPARED)
+    columns = [
+        Column("nodes", "nodes", attrgetter("nodes"), TEXT, text=nodes_text, room=20),
+        Column("equation", "equation", attrgetter("equation"), TEXT, room=15),
+        Column("shapes", "shapes", lambda site: shapes_words(site.shapes), TEXT, 100, room=18),
+        *field_columns(RewrittenSite, ("dtype", "graph")),
+        outcome,
+        Column("speedup_alone", "alone", attrgetter("speedup_alone"), RATIO, 80),
+        *ratios,
+        *field_columns(RewrittenSite, ("reason",)),
+    ]
+    return Table(columns, rewrite.sites, style=lambda site: "dim" if site.outcome == "skipped" else "")
+
+
+def sites_charts(rewrite: Rewrite) -> list[Chart]:
+    """What each group of nodes gained in the whole model."""
+    tried = [site for site in rewrite.sites if site.speedup is not None]
+    summary = (
+        f"Speedups of the whole model with {count(len(tried), 'group')} of equal Einsum nodes replaced, one at a time, "
+        "with 95 % intervals; right of 1 is faster than with the Einsum."
     )
-    rows = []
-    for site in rewrite.sites:
-        compared = site.speedup is not None
-        cells = (
-            nodes_text(site),
-            site.equation,
-            shapes_words(site.shapes),
-            site.outcome,
-            "" if site.speedup_alone is None else ratio(site.speedup_alone),
-            ratio(site.speedup) if compared else "",
-            interval(site.speedup_low, site.speedup_high) if compared else "",
-        )
-        style = _OUTCOME_STYLES[site.outcome]
-        rows.append(Row(cells, "dim" if site.outcome == "skipped" else "", {_OUTCOME: style}))
-    return without_empty(Table(columns, rows))
+    return forest_chart("Gain by node", summary, _COMPARED, tried, table=sites_table(rewrite))
 
 
 def nodes_text(site: RewrittenSite) -> str:
@@ -67,22 +75,15 @@ def nodes_text(site: RewrittenSite) -> str:
     return first_of([name_of(node) for node in site.nodes or ("",)], 1)
 
 
-def whole_race_text(race: Case | None) -> str:
-    """Times of the original and of the rewritten model, and what the race says about them."""
-    subjects = race.subjects if race is not None else ()
-    first = subjects[0] if subjects else None
-    base = next((each for each in subjects if race is not None and each.name == race.baseline), first)
-    rival = next((each for each in subjects if each is not base), None)
-    if base is None or rival is None:
-        return ""
-    broken = next((each for each in (base, rival) if each.status != "ok" or each.time_ns is None), None)
-    if broken is not None:
-        return f"Raced: {name_of(broken.name)} {status_text(broken)}"
-    times = ", ".join(f"{name_of(each.name)} {duration(each.time_ns)}" for each in (base, rival))
-    return f"Raced: {times}{'' if rival.speedup is None else f': {speedup_text(rival)}'}"
-
-
-def written_text(rewrite: Rewrite) -> str:
-    """Where the rewritten model is, unless the answer has it."""
-    is_known = not rewrite.output or rewrite.output in rewrite.answer
-    return "" if is_known else f"Written to {rewrite.output}"
+_COMPARED: Compared[RewrittenSite] = Compared(
+    name=nodes_text,
+    # Its reason stands below the table.
+    of=lambda site: Comparison(ratio=site.speedup, low=site.speedup_low, high=site.speedup_high),
+    word=attrgetter("outcome"),
+    ratio="in model",
+    verdict="outcome",
+    axis="speedup of the whole model",
+    color=lambda site: GREEN if site.outcome == "rewritten" else GREY,
+    style=lambda site: _STYLES[site.outcome],
+    tooltip=lambda site: f"{site.equation}\n{site.graph}",
+)

@@ -2,58 +2,193 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, tzinfo
 
+from onnxperf.records.comparison import Comparison
 from onnxperf.records.runs import COMMIT, ComparedSubject, KeptRun, KeptRuns, RunComparison
-from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
-from onnxperf.render.kit.page import Heading, Line, Part, closing
-from onnxperf.render.race.page import VERDICT_STYLES
+from onnxperf.render.charts.base import GREY, VERDICT_COLORS, Chart
+from onnxperf.render.charts.forest import forest_chart
+from onnxperf.render.kit.column import (
+    MOMENT,
+    NAME,
+    TEXT,
+    WHOLE,
+    Column,
+    Format,
+    field_columns,
+    for_files,
+    for_screens,
+)
+from onnxperf.render.kit.comparison import STATUS_STYLES, Compared, comparison_columns
+from onnxperf.render.kit.page import Heading, Line, Page, Section, closing
+from onnxperf.render.kit.table import Table
 from onnxperf.wording.names import dims_text, listed, name_of, shortened, with_reasons
-from onnxperf.wording.numbers import NOTHING, duration, interval, ratio
+from onnxperf.wording.numbers import count, duration
 from onnxperf.wording.spans import in_one, kind_of
 
+MOST_SUBJECTS = 60
+"""Subjects that the chart shows; the table has all."""
 _DIM = 12
 """Room for the name of a dimension in a heading."""
-_STATUS_STYLES = {"ok": "", "running": "cyan", "differs": "yellow", "interrupted": "yellow"}
-_RUN_COLUMNS = (
-    Column("id", left=True),
-    Column("when", left=True),
-    Column("kind", left=True, rank=1),
-    Column("model", left=True, room=10),
-    Column("command", left=True, rank=3, room=14),
-    Column("commit", left=True, rank=4),
-    Column("cases", rank=2),
-    Column("status", left=True),
-    Column("answer", left=True, room=22, cut=True),
-)
 _COMMIT = 8
 """Characters of a commit in the list."""
-_STATUS = 7
-"""Place of the status."""
+_STYLES = {**STATUS_STYLES, "running": "cyan", "interrupted": "yellow"}
+_SIZE = Format(str, "whole")
 
 
-def runs_page(record: KeptRuns, zone: tzinfo | None = None, today: date | None = None) -> list[Part]:
+# ---------------------------------------------------------------- the list
+
+
+def runs_page(record: KeptRuns, zone: tzinfo | None = None, today: date | None = None) -> Page:
     """A line per run, the newest first; times of day are those of the reader, and the year is named if it is past."""
     if not record.runs:
         return [Line(f"No run has {listed(record.chosen)}." if record.chosen else "No run was kept yet.")]
+    return [runs_table(record, zone, today)]
+
+
+def runs_table(record: KeptRuns, zone: tzinfo | None = None, today: date | None = None) -> Table[KeptRun]:
+    """A line per run."""
     year = (today or datetime.now(zone)).year
-    styles = ({0: "bold", _STATUS: _STATUS_STYLES.get(run.status, "red")} for run in record.runs)
-    rows = [Row(_run_cells(run, zone, year), styles=style) for run, style in zip(record.runs, styles, strict=True)]
-    return [without_empty(Table(_RUN_COLUMNS, rows))]
+
+    def moment(run: KeptRun) -> str:
+        when = datetime.fromisoformat(run.started).astimezone(zone)
+        return when.strftime("%m-%d %H:%M" if when.year == year else "%Y-%m-%d")
+
+    columns: list[Column[KeptRun]] = [
+        Column("id", "id", lambda run: run.id, NAME, style="bold"),
+        Column("started", "when", lambda run: run.started, MOMENT, text=moment),
+        Column("kind", "kind", lambda run: run.kind, TEXT, 60),
+        *field_columns(KeptRun, ("record",)),
+        Column("topic", "model", lambda run: run.topic, TEXT, room=10, text=_topic),
+        Column("command", "command", lambda run: run.command, TEXT, 100, room=14, text=_command),
+        for_screens("commit", lambda run: run.tags.get(COMMIT, "")[:_COMMIT], width=140),
+        for_files("finished", lambda run: run.finished, MOMENT),
+        Column("cases", "cases", lambda run: run.cases, WHOLE, 80, text=_cases),
+        *field_columns(KeptRun, ("cases_done",)),
+        Column("status", "status", lambda run: run.status, TEXT, style=lambda run: _STYLES[run.status]),
+        Column("answer", "answer", lambda run: run.answer, TEXT, room=14, cut=True),
+        *field_columns(KeptRun, ("options", "tags")),
+    ]
+    return Table(columns, record.runs)
 
 
-def comparison_page(comparison: RunComparison) -> list[Part]:
+def _command(run: KeptRun) -> str:
+    return name_of(run.command.removeprefix("onnxperf ") or run.kind)
+
+
+def _topic(run: KeptRun) -> str:
+    """What was measured; of a run that was killed, what was typed for it."""
+    return run.topic or next((word for word in _command(run).split()[1:] if not word.startswith("-")), "")
+
+
+def _cases(run: KeptRun) -> str:
+    if run.cases_done != run.cases:
+        return f"{run.cases_done} of {run.cases}"
+    return str(run.cases) if run.cases else ""
+
+
+# ---------------------------------------------------------------- two of them
+
+
+def comparison_page(comparison: RunComparison) -> Page:
     """The times of both runs, the verdicts on the second, and why; of many cases, the yardstick's are left out."""
-    cases = {(row.model, *row.dims.items()) for row in comparison.rows}
-    judged = [row for row in comparison.rows if row.verdict != "baseline"]
-    rows = judged if judged and len(cases) > 1 else comparison.rows
-    dims = dims_text(rows[0].dims) if rows and len(cases) == 1 else ""
+    rows = _judged(comparison)
+    dims = dims_text(rows[0].dims) if rows and not _several(comparison) else ""
     return [
         Heading(f"{comparison.second} against {comparison.first}", [dims, "two runs, not measured in turn"]),
-        *([_compared_table(rows, len(cases) > 1)] if rows else []),
+        Section("Speedups", comparison_charts(comparison) or [comparison_table(comparison, rows)]),
         *closing(comparison.answer, [*comparison.notes, *_reasons(comparison.rows)]),
     ]
+
+
+def comparison_charts(comparison: RunComparison) -> list[Chart]:
+    """Speedups of the second run over the first."""
+    rows = _judged(comparison)
+    ratios = [row for row in rows if row.speedup is not None]
+    rest = len(ratios) - MOST_SUBJECTS
+    summary = (
+        f"Speedups of {count(len(ratios), 'subject')} in {comparison.second} over {comparison.first}, with 95 % "
+        "intervals; right of 1 the second run is faster. The runs were not measured in turn."
+    )
+    summary += f" The {count(rest, 'last subject')} are only in the table." if rest > 0 else ""
+    by = COMPARED._replace(
+        name=_place,
+        word=lambda row: _word(row) or "no verdict",
+        axis=f"speedup of {comparison.second} over {comparison.first}",
+    )
+    table = comparison_table(comparison, rows)
+    return forest_chart("Second run over first", summary, by, ratios[:MOST_SUBJECTS], table=table)
+
+
+def subjects_table(comparison: RunComparison) -> Table[ComparedSubject]:
+    """A row per subject that both runs have."""
+    return comparison_table(comparison, comparison.rows)
+
+
+def comparison_table(comparison: RunComparison, rows: Sequence[ComparedSubject]) -> Table[ComparedSubject]:
+    """A line per subject, with the sizes of its case if there are several."""
+    several = _several(comparison)
+    dims = dict.fromkeys(dim for row in rows for dim in row.dims) if several else {}
+    models = len({row.model for row in rows}) > 1
+    renamed = any(row.first != row.second for row in rows)
+    model: Column[ComparedSubject] = Column("model", "model", lambda row: row.model, TEXT, room=8)
+    name, *others = comparison_columns(COMPARED)
+    second: Column[ComparedSubject] = Column("second", "second run", lambda row: row.second, NAME, room=8)
+    columns: list[Column[ComparedSubject]] = [
+        model if models else for_files("model", model.value),
+        for_files("dims", lambda row: dims_text(row.dims)),
+        *(for_screens(shortened(name_of(dim), _DIM), _size(dim), _SIZE) for dim in dims),
+        name._replace(heading="first run" if renamed else "subject", room=8, folds=False),
+        second if renamed else for_files("second", second.value),
+        *others,
+    ]
+    return Table(columns, rows)
+
+
+def _size(dim: str) -> Callable[[ComparedSubject], int | None]:
+    return lambda row: row.dims.get(dim)
+
+
+def _several(comparison: RunComparison) -> bool:
+    """Whether several cases are compared."""
+    return len({(row.model, *row.dims.items()) for row in comparison.rows}) > 1
+
+
+def _judged(comparison: RunComparison) -> Sequence[ComparedSubject]:
+    """What is shown: of several cases, without the yardstick."""
+    judged = [row for row in comparison.rows if row.verdict != "baseline"]
+    return judged if judged and _several(comparison) else comparison.rows
+
+
+def _word(row: ComparedSubject) -> str:
+    return "yardstick" if row.verdict == "baseline" else row.verdict or ""
+
+
+def _place(row: ComparedSubject) -> str:
+    names = row.first if row.first == row.second else f"{row.first}, then {row.second}"
+    return ", ".join(filter(None, [names, dims_text(row.dims)]))
+
+
+COMPARED: Compared[ComparedSubject] = Compared(
+    name=lambda row: row.first,
+    of=lambda row: Comparison(
+        ratio=row.speedup,
+        low=row.speedup_low,
+        high=row.speedup_high,
+        verdict=row.verdict,
+        reason=row.reason,
+        before=row.first_ns,
+        after=row.second_ns,
+    ),
+    word=_word,
+    what="first",
+    before=("first_ns", "first"),
+    after=("second_ns", "second"),
+    more=field_columns(ComparedSubject, ("yardstick",)),
+    color=lambda row: VERDICT_COLORS.get(row.verdict or "", GREY),
+    tooltip=lambda row: f"{duration(row.first_ns)} in the first run, {duration(row.second_ns)} in the second",
+)
 
 
 def _reasons(rows: Sequence[ComparedSubject]) -> list[str]:
@@ -64,50 +199,3 @@ def _reasons(rows: Sequence[ComparedSubject]) -> list[str]:
     for row in rows:
         alike.setdefault((row.second, kind_of(row.reason)), []).append(row.reason)
     return with_reasons((name, in_one(reasons)) for (name, _), reasons in alike.items())
-
-
-def _run_cells(run: KeptRun, zone: tzinfo | None, year: int) -> tuple[str, ...]:
-    when = datetime.fromisoformat(run.started).astimezone(zone)
-    moment = when.strftime("%m-%d %H:%M" if when.year == year else "%Y-%m-%d")
-    cases = "" if not run.cases else str(run.cases)
-    if run.cases_done != run.cases:
-        cases = f"{run.cases_done} of {run.cases}"
-    command = run.command.removeprefix("onnxperf ") or run.kind
-    # A run that was killed, or that an older version kept, has at least what was typed.
-    topic = run.topic or next((word for word in command.split()[1:] if not word.startswith("-")), "")
-    commit = run.tags.get(COMMIT, "")[:_COMMIT]
-    return run.id, moment, run.kind, topic, command, commit, cases, run.status, run.answer
-
-
-def _compared_table(rows: Sequence[ComparedSubject], several: bool) -> Table:
-    """A line per subject, with the sizes of its case where there are several."""
-    dims = list(dict.fromkeys(name for row in rows for name in row.dims)) if several else []
-    models = len({row.model for row in rows}) > 1
-    renamed = any(row.first != row.second for row in rows)
-    columns = [
-        Column("model", left=True, room=8),
-        *(Column(shortened(name_of(dim), _DIM)) for dim in dims),
-        Column("first run" if renamed else "subject", left=True, room=8),
-        Column("second run", left=True, room=8),
-        *(Column(heading) for heading in ("first", "second", "speedup")),
-        Column("95 % interval", rank=1),
-        Column("verdict", left=True),
-    ]
-    drawn = [_compared_row(row, dims, name_of(row.model) if models else "", renamed) for row in rows]
-    return without_empty(Table(columns, drawn))
-
-
-def _compared_row(row: ComparedSubject, dims: Sequence[str], model: str, renamed: bool) -> Row:
-    verdict = "yardstick" if row.verdict == "baseline" else row.verdict or NOTHING
-    cells = (
-        model,
-        *(str(row.dims.get(dim, "")) for dim in dims),
-        name_of(row.first),
-        name_of(row.second) if renamed else "",
-        duration(row.first_ns),
-        duration(row.second_ns),
-        ratio(row.speedup),
-        interval(row.speedup_low, row.speedup_high),
-        verdict,
-    )
-    return Row(cells, styles={len(cells) - 1: VERDICT_STYLES.get(verdict, "dim")})

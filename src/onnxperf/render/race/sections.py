@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from onnxperf.records.race import Case
-from onnxperf.render.kit.page import Section
+from onnxperf.records.race import P99_CALLS, Case, Subject
+from onnxperf.render.charts.bars import Bars, BarSeries, bars
+from onnxperf.render.charts.base import Chart, chosen_chart, time_unit
+from onnxperf.render.charts.forest import forest, forests_chart
+from onnxperf.render.kit.comparison import STATUS_STYLES
+from onnxperf.render.kit.page import Line, Section
 from onnxperf.render.kit.table import On
-from onnxperf.render.web.sections import race
+from onnxperf.render.race.calls import call_charts
+from onnxperf.render.race.parts import part_charts
+from onnxperf.render.race.samples import sample_chart
+from onnxperf.render.race.subjects import ABOUT, CASE, COMPARED, Look, is_uncertain, looks_of, race_table, raced
+from onnxperf.wording.names import dims_text, listed, name_of, visible, with_reasons
+from onnxperf.wording.numbers import count, duration
+
+Cases = Mapping[str, Case]
+"""Cases by what the select box calls them."""
+_PLURALS = {"launch": "launches", "set-up": "set-ups", "round": "rounds"}
+_PERCENTILES = ("median_ns", "p90_ns", "p99_ns")
 
 
 def race_sections(case: Case, title: str = "Race", on: On = "page") -> list[Section]:
@@ -21,9 +35,139 @@ def race_parts(case: Case) -> list[Any]:
     return [part for section in race_sections(case) for part in section.parts]
 
 
-def cases_sections(cases: Mapping[str, Case], title: str = "Race", on: On = "page") -> list[Section]:
+def cases_sections(cases: Cases, title: str = "Race", on: On = "page") -> list[Section]:
     """What a page shows of a few races; select boxes choose one."""
-    return [Section(each.title, each.parts, on) for each in race.cases_sections(cases, title)]
+    sections = [
+        Section(title, _race(cases), on),
+        Section("Raw samples", sample_chart(cases), "page"),
+        Section("Single calls", call_charts(cases), "page"),
+        Section("Inside a call", part_charts(cases), on),
+    ]
+    return [each for each in sections if each.parts]
 
 
-labels_of = race.labels_of
+def labels_of(cases: Sequence[Case]) -> dict[str, Case]:
+    """Cases by their models and dimensions; a number tells those apart that have the same."""
+    models = {case.model for case in cases}
+    found: dict[str, Case] = {}
+    for case in cases:
+        label = ", ".join(filter(None, [name_of(case.model) if len(models) > 1 else "", visible(dims_text(case.dims))]))
+        label = label or name_of(case.model)
+        same = sum(each == label or each.startswith(f"{label} (") for each in found)
+        found[f"{label} ({same + 1})" if same else label] = case
+    return found
+
+
+# ---------------------------------------------------------------- speedups
+
+
+def _race(cases: Cases) -> list[Any]:
+    """The subjects as a chart or a table, how to read it, and why some are missing."""
+    rows = raced(cases)
+    if not rows:
+        return []
+    shown = speedup_chart(cases) or time_chart(cases) or [race_table(rows)]
+    subjects = [row.subject for row in rows]
+    legend = " · ".join(_legends(subjects))
+    return [*shown, *([Line(legend, "dim")] if legend else []), *_reasons(cases)]
+
+
+def speedup_chart(cases: Cases) -> list[Chart]:
+    """Speedups with their intervals, 1 is the baseline; none where nothing is compared."""
+    if not any(_is_compared(each) for case in cases.values() for each in case.subjects):
+        return []
+    looks = looks_of(cases.values())
+    baselines = listed(dict.fromkeys(name_of(case.baseline or "") for case in cases.values()))
+    by = COMPARED._replace(
+        word=_word,
+        axis=f"speedup relative to {baselines}",
+        color=lambda subject: looks[subject.name].color,
+        tooltip=_tooltip,
+    )
+    forests = {label: forest(by, case.subjects, case.min_effect) for label, case in cases.items()}
+    summary = _summary(list(cases.values()), baselines)
+    return forests_chart("Speedups", summary, forests, race_table(raced(cases)), CASE)
+
+
+def time_chart(cases: Cases) -> list[Chart]:
+    """The time of a call of each subject."""
+    looks = looks_of(cases.values())
+    pictures = {label: _times(case, looks) for label, case in cases.items() if any(map(_time, case.subjects))}
+    summary = "The undisturbed time of a call."
+    return chosen_chart("Time per call", summary, pictures, race_table(raced(cases)), CASE)
+
+
+def _summary(cases: Sequence[Case], baselines: str) -> str:
+    subjects = [each for case in cases for each in case.subjects if _is_compared(each)]
+    decided = sum(each.verdict in ("faster", "slower") for each in subjects)
+    where = f" in {count(len(cases), 'case')}" if len(cases) > 1 else ""
+    said = [
+        f"Speedups of {count(len(subjects), 'subject')}{where}, with 95 % intervals; "
+        f"{count(decided, 'difference')} beyond the noise. Right of 1 is faster than {baselines}."
+    ]
+    if any(case.min_effect for case in cases):
+        said.append("Within the grey band around 1 a difference does not matter.")
+    return " ".join(said)
+
+
+def _is_compared(subject: Subject) -> bool:
+    return subject.speedup is not None and subject.verdict != "baseline"
+
+
+def _word(subject: Subject) -> str:
+    word = subject.verdict or ("no verdict" if subject.status == "ok" else "")
+    return " · ".join(filter(None, [word, "" if subject.status == "ok" else subject.status]))
+
+
+def _tooltip(subject: Subject) -> str:
+    units = (
+        f"over {count(subject.units, subject.unit, _PLURALS[subject.unit])}" if subject.unit and subject.units else ""
+    )
+    return "\n".join(filter(None, [f"{duration(subject.time_ns)} per call", units]))
+
+
+def _times(case: Case, looks: Mapping[str, Look]) -> Bars:
+    subjects = [each for each in case.subjects if _time(each)]
+    times = [_time(each) for each in subjects]
+    series = BarSeries(
+        "", times, [duration(each) for each in times], colors=[looks[each.name].color for each in subjects]
+    )
+    return bars([each.name for each in subjects], [series], "time per call", time_unit(times))
+
+
+def _time(subject: Subject) -> float:
+    return max(subject.time_ns or 0.0, 0.0)
+
+
+# ---------------------------------------------------------------- below the table
+
+
+def _legends(subjects: Sequence[Subject]) -> list[str]:
+    """Which figures come from which calls, and which are uncertain or missing."""
+    if not any(subject.blocks for subject in subjects):
+        return []
+    uncertain = any(is_uncertain(subject, key) for subject in subjects for key in _PERCENTILES)
+    missing = sorted(
+        P99_CALLS - len(subject.call_ns)
+        for subject in subjects
+        if subject.mean_ns is not None and subject.p99_ns is None and len(subject.call_ns) < P99_CALLS
+    )
+    least = f"{missing[0]} to " if missing and missing[0] < missing[-1] else ""
+    return [
+        "time: undisturbed",
+        "p50 to max: single calls",
+        *([f"{ABOUT}: uncertain by more than 15 %"] if uncertain else []),
+        *([f"p99 needs {least}{count(missing[-1], 'more call')}"] if missing else []),
+    ]
+
+
+def _reasons(cases: Cases) -> list[Line]:
+    """Why subjects failed, unless the answer says so."""
+    lines = []
+    for label, case in cases.items():
+        unsaid = [each for each in case.subjects if each.reason and each.reason not in case.answer]
+        for status in dict.fromkeys(subject.status for subject in unsaid):
+            texts = with_reasons((each.name, each.reason) for each in unsaid if each.status == status)
+            place = f"{label}, " if label else ""
+            lines += [Line(f"{place}{text}", STATUS_STYLES[status], indent=2) for text in texts]
+    return lines

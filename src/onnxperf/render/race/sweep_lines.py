@@ -1,190 +1,185 @@
-"""Lines of the time of a call over one dimension, in bands of its interval."""
+"""Times of a sweep over the sizes of a dimension, in bands of their intervals."""
 
 from __future__ import annotations
 
-import math
-import textwrap
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from onnxperf.records.race import Case
-from onnxperf.records.sweep import subject_in, subjects_of, time_interval, time_of, values_of, word_of
-from onnxperf.render.kit import old_chart as fg
-from onnxperf.wording.names import name_of, shortened
+from onnxperf.records.sweep import SweepModel, SweepPanel, subjects_of, values_of
+from onnxperf.render.charts.base import SUBJECT_COLORS, Axis, Chart, Filter, Layer, Unit, axis_of, time_unit
+from onnxperf.render.charts.plot import Plot, PlotMark, Series, with_rounded
+from onnxperf.render.race.subjects import Look
+from onnxperf.render.race.sweep_cells import MODEL, Place, chosen_chart, looks_in, panels_for, times_table
+from onnxperf.wording.names import name_of
+from onnxperf.wording.numbers import NOTHING, count, duration
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
-LOG_SIZES = 8
-LOG_TIMES = 10
-"""From this ratio of the largest to the smallest on, an axis is logarithmic."""
-NAME_LENGTH = 28
-_COLOURS = (fg.BLUE, fg.RED, fg.GREEN, fg.ORANGE, fg.PINK, fg.SKY, fg.GREY)
-_MARKERS = "osD^vP*"
-_BAND = 0.2
-"""Opacity of a band."""
-_INTERVAL = "95 % interval of the time"
-_MARGIN = 0.05
-"""Room beside the outermost sizes, in parts of the axis."""
-_INCHES, _POINTS = 6.8, 220
-"""Width of the axes in inches and height in points, at least."""
-_LANE = fg.FONT + 3
-"""Height of a word in points."""
-_LABEL_LINE = 44
-_NO_INTERVAL = (math.nan, math.nan)
+_LOG_SIZES = 8.0
+"""From this ratio of the largest to the smallest size on, their axis is logarithmic."""
+_LANE = 0.06
+"""Height of a lane of crosses above the times, in parts of the axis."""
+_MOST_TICKS = 14
+_TALL = 380
+Looks = Mapping[str, Look]
 
 
-def draw_lines(ax: Axes, cases: Sequence[Case], dim: str, others: Sequence[str] = ()) -> int:
-    """A line per subject; where another dimension varies as well, a line per size of it."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
+class _Line(NamedTuple):
+    """A subject over the sizes of a dimension."""
 
-    handles: list[Line2D | Patch] = []
-    failed: dict[tuple[int, str], list[str]] = defaultdict(list)
-    drawn: list[_Point] = []
-    for label, name, fixed in _lines(cases, others):
-        number = len(handles)
-        colour, marker = _COLOURS[number % len(_COLOURS)], _MARKERS[number // len(_COLOURS) % 7]
-        points = _points(cases, name, dim, fixed)
-        _draw_line(ax, points, colour, marker)
-        for point in points:
-            if point.us is None:
-                failed[point.size, point.word].append(colour)
-        handles.append(Line2D([], [], color=colour, marker=marker, label=label))
-        drawn += points
-    ends = [end for point in drawn for end in point.interval or ()]
-    if ends:
-        handles.append(Patch(color=fg.GREY, alpha=_BAND, linewidth=0, label=_INTERVAL))
-    _size_axis(ax, values_of(cases, dim), shortened(name_of(dim), NAME_LENGTH))
-    lanes = _write_failures(ax, failed)
-    _time_axis(ax, [*(point.us for point in drawn if point.us is not None), *ends], lanes)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(color=fg.GRID, linewidth=0.8, zorder=0)
-    ax.set_axisbelow(True)
-    return fg.legend(ax, handles)
+    label: str
+    """Its name, and the size of another dimension that varies."""
+    look: Look
+    places: Sequence[tuple[int, Place]]
+    """The smallest size first."""
 
 
-def legend_lines(cases: Sequence[Case], others: Sequence[str]) -> int:
-    """How many lines the legend of such lines takes."""
-    return fg.legend_lines([*(label for label, _, _ in _lines(cases, others)), _INTERVAL])
+class _Picture(NamedTuple):
+    """Lines that are drawn together, and for which choices."""
+
+    only: dict[str, str]
+    lines: Sequence[_Line]
 
 
-def _lines(cases: Sequence[Case], others: Sequence[str]) -> list[tuple[str, str, dict[str, int]]]:
-    """Label, subject and fixed sizes of each line."""
+def lines_charts(panels: Sequence[SweepPanel], models: Sequence[SweepModel], every: bool = False) -> list[Chart]:
+    """Times over the first dimension of each panel; on a page over `every` dimension, select boxes choose the other."""
+    found: dict[str, list[SweepPanel]] = {}
+    for panel in panels:
+        for dim in panel.dims if every else panel.dims[:1]:
+            found.setdefault(dim, []).append(panel)
+    looks = looks_in(models)
+    return [_chart(dim, several, looks, every) for dim, several in found.items()]
+
+
+def _chart(dim: str, panels: Sequence[SweepPanel], looks: Looks, every: bool) -> Chart:
+    pictures = [each for panel in panels for each in _pictures(dim, panel, looks, every)]
+    places = [place for each in pictures for line in each.lines for _, place in line.places]
+    known = [place.ns for place in places if place.ns is not None]
+    layers = [Layer(_plot(dim, each.lines, time_unit(known)), each.only) for each in pictures]
+    shown, rest = panels_for(layers, every)
+    others = dict.fromkeys(other for panel in panels for other in panel.dims if other != dim) if every else ()
+    table = times_table(places)
+    keys = [column.key for column in table.columns]
+    boxes = [Filter(MODEL, (), 0), *(Filter(name_of(other), (), keys.index(other)) for other in others)]
+    title = f"Time over {name_of(dim)}"
+    return chosen_chart(title, _summary(dim, places, known) + rest, shown, boxes, table)
+
+
+def _summary(dim: str, places: Sequence[Place], known: Sequence[float]) -> str:
+    subjects = len({place.name for place in places})
+    span = f", {duration(min(known))} to {duration(max(known))}" if known else ""
+    has_bands = any(place.ends for place in places)
+    bands = ", in bands of its 95 % CI" if has_bands else "; there were too few rounds for intervals"
+    summary = f"Time of a call over {name_of(dim)} for {count(subjects, 'subject')}{span}{bands if known else ''}."
+    return summary + (" Crosses on top are cases without a time." if len(known) < len(places) else "")
+
+
+def _pictures(dim: str, panel: SweepPanel, looks: Looks, every: bool) -> list[_Picture]:
+    """On a page one for each size of the other dimension; in a file one with all of them."""
+    others = [each for each in panel.dims if each != dim]
+    if not others:
+        return [_Picture({MODEL: panel.title}, _lines(dim, panel, panel.cases, looks))]
+    slices = {
+        str(size): [case for case in panel.cases if case.dims.get(others[0]) == size]
+        for size in values_of(panel.cases, others[0])
+    }
+    if every:
+        name = name_of(others[0])
+        return [
+            _Picture({MODEL: panel.title, name: size}, _lines(dim, panel, cases, looks))
+            for size, cases in slices.items()
+        ]
+    named = [(f"{name_of(others[0])}={size}", cases) for size, cases in slices.items()]
+    lines = [
+        line for number, (size, cases) in enumerate(named) for line in _lines(dim, panel, cases, looks, size, number)
+    ]
+    return [_Picture({MODEL: panel.title}, lines)]
+
+
+def _lines(
+    dim: str, panel: SweepPanel, cases: Sequence[Case], looks: Looks, size: str = "", number: int = 0
+) -> list[_Line]:
+    """A line per subject, in its color; symbols tell sizes apart, and of a single subject colors, too."""
+    sized = sorted((case for case in cases if dim in case.dims), key=lambda case: case.dims[dim])
+    alone = len(looks) == 1 and number
     return [
-        (fg.legend_name(", ".join([name_of(name), *(f"{key}={size}" for key, size in fixed.items())])), name, fixed)
-        for fixed in _combinations(cases, others)
-        for name in subjects_of(cases)
+        _Line(
+            label=", ".join(filter(None, [name_of(name), size])),
+            look=Look(
+                SUBJECT_COLORS[number % len(SUBJECT_COLORS)] if alone else looks[name].color,
+                looks[name].symbol + number,
+            ),
+            places=[(case.dims[dim], Place(panel.title, case, name)) for case in sized],
+        )
+        for name in subjects_of(sized)
     ]
 
 
-def _draw_line(ax: Axes, points: Sequence[_Point], colour: str, marker: str) -> None:
-    """The times, and a band of their intervals where neighbours have one."""
-    sizes, times = [point.size for point in points], [math.nan if point.us is None else point.us for point in points]
-    ax.plot(sizes, times, color=colour, marker=marker, markersize=5, linewidth=1.8, zorder=3)
-    if any(point.interval for point in points):
-        lows, highs = ([(point.interval or _NO_INTERVAL)[end] for point in points] for end in (0, 1))
-        ax.fill_between(sizes, lows, highs, color=colour, alpha=_BAND, linewidth=0, zorder=2)
-        # The interval of a point whose neighbours have none is no band.
-        ax.vlines(sizes, lows, highs, colors=colour, alpha=0.6, linewidth=1.2, zorder=2)
+# ---------------------------------------------------------------- the picture
 
 
-def _combinations(cases: Sequence[Case], dims: Sequence[str]) -> list[dict[str, int]]:
-    if not dims:
-        return [{}]
-    return [{dims[0]: size} for size in values_of(cases, dims[0])]
+def _plot(dim: str, lines: Sequence[_Line], unit: Unit) -> Plot:
+    sizes = sorted({size for line in lines for size, _ in line.places})
+    times = [place.ns for line in lines for _, place in line.places if place.ns is not None]
+    ends = [end for line in lines for _, place in line.places for end in place.ends or () if end > 0]
+    failed = [line for line in lines if any(place.ns is None for _, place in line.places)]
+    tops = _lanes([*times, *ends], len(failed))
+    y = axis_of("time per call", [*times, *ends, *tops], unit, from_zero=True)
+    if not times:
+        y = Axis("nothing was measured", 0.0, 1.0)
+    marks = [mark for line, top in zip(failed, tops, strict=True) for mark in _crosses(line, top)]
+    return Plot(x=_size_axis(dim, sizes), y=y, series=[_series(line, y) for line in lines], marks=marks, tall=_TALL)
 
 
-class _Point(NamedTuple):
-    """A size, its time in microseconds and both ends of its interval, or the word in their place."""
-
-    size: int
-    us: float | None
-    interval: tuple[float, float] | None
-    word: str
-
-
-def _points(cases: Sequence[Case], name: str, dim: str, fixed: dict[str, int]) -> list[_Point]:
-    points = []
-    for case in cases:
-        if dim in case.dims and all(case.dims.get(key) == size for key, size in fixed.items()):
-            subject = subject_in(case, name)
-            ns, ends = time_of(subject), time_interval(subject)
-            word = word_of(case, subject) or "failed"
-            points.append(_Point(case.dims[dim], ns and ns / 1e3, ends and (ends[0] / 1e3, ends[1] / 1e3), word))
-    return sorted(points, key=lambda point: point.size)
+def _lanes(values: Sequence[float], number: int) -> list[float]:
+    """Heights of crosses above all times, a lane for each line."""
+    if not values:
+        return [(lane + 1) / (number + 1) for lane in range(number)]
+    step = max((max(values) / min(values)) ** _LANE, 1 + _LANE)
+    return [max(values) * step ** (lane + 1) for lane in range(number)]
 
 
-def _write_failures(ax: Axes, failed: Mapping[tuple[int, str], Sequence[str]]) -> int:
-    """The word of cases without a time above their size, in as many lanes as keep them apart; returns how many."""
-    taken: list[float] = []  # where the last word of each lane ends
-    for (size, word), colours in sorted(failed.items()):
-        words = f"{len(colours)} {word} ×" if len(colours) > 1 else f"{word} ×"  # noqa: RUF001
-        middle, half = _place(ax, size), fg.text_part(f"{words} ", fg.size_of(ax, _INCHES)[0]) / 2
-        lane = next((number for number, end in enumerate(taken) if end <= middle - half), len(taken))
-        taken[lane : lane + 1] = [middle + half]
-        ax.annotate(
-            words,
-            (size, 1.0),
-            xycoords=("data", "axes fraction"),
-            xytext=(0, -2 - lane * _LANE),
-            textcoords="offset points",
-            ha="center",
-            va="top",
-            fontsize=fg.FONT - 0.5,
-            color=colours[0] if len(colours) == 1 else fg.INK,
-            zorder=4,
-            bbox={"boxstyle": "square,pad=0.1", "facecolor": ax.get_facecolor(), "edgecolor": "none"},
-            parse_math=False,
+def _size_axis(dim: str, sizes: Sequence[int]) -> Axis:
+    step = -(-len(sizes) // _MOST_TICKS) or 1
+    ticks = tuple((float(size), str(size)) for size in sizes[::step])
+    return replace(axis_of(name_of(dim), sizes, log_from=_LOG_SIZES), ticks=ticks)
+
+
+def _series(line: _Line, y: Axis) -> Series:
+    places = [place for _, place in line.places]
+    ends = [place.ends for place in places]
+    return with_rounded(
+        Series(
+            name=line.label,
+            xs=[float(size) for size, _ in line.places],
+            ys=[place.ns for place in places],
+            # An interval may begin at 0, which has no place on a logarithmic axis.
+            lows=[max(each[0], y.low) if each else None for each in ends],
+            highs=[each[1] if each else None for each in ends],
+            words=[_words(place) for place in places],
+            color=line.look.color,
+            symbol=line.look.symbol,
         )
-    return len(taken)
+    )
 
 
-def _place(ax: Axes, size: float) -> float:
-    """Where a size lies on its axis, whose limits are set, from 0 to 1."""
-    low, high = ax.get_xlim()
-    if ax.get_xscale() == "log":
-        low, high, size = math.log(low), math.log(high), math.log(size)
-    return (size - low) / (high - low)
+def _words(place: Place) -> str:
+    within = f"95 % CI {duration(place.ends[0])} to {duration(place.ends[1])}" if place.ends else ""
+    return place.told(duration(place.ns) if place.ns is not None else "", within)
 
 
-def _size_axis(ax: Axes, sizes: Sequence[int], name: str) -> None:
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
-    logarithmic = bool(sizes) and sizes[0] > 0 and sizes[-1] / sizes[0] >= LOG_SIZES
-    if logarithmic:
-        ax.set_xscale("log")
-    if sizes:
-        # Sizes at which everything failed belong to the picture, too.
-        span = sizes[-1] / sizes[0] if logarithmic else sizes[-1] - sizes[0] or 1
-        margin = span**_MARGIN if logarithmic else _MARGIN * span
-        ends = (sizes[0] / margin, sizes[-1] * margin) if logarithmic else (sizes[0] - margin, sizes[-1] + margin)
-        ax.set_xlim(*ends)
-    ax.xaxis.set_major_locator(FixedLocator([float(size) for size in sizes], nbins=14))
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: str(round(value))))
-    ax.tick_params(labelsize=fg.FONT)
-    text = f"{name}, logarithmic axis" if logarithmic else name
-    ax.set_xlabel(text, fontsize=fg.FONT + 0.5, parse_math=False)
-
-
-def _time_axis(ax: Axes, times_us: Sequence[float], lanes: int) -> None:
-    """Name the axis of times, and keep its top free for so many lanes of words."""
-    if not times_us:
-        ax.set_yticks([])
-        ax.set_ylabel("nothing was measured", fontsize=fg.FONT)
-        return
-    least, most = min(us for us in times_us if us > 0), max(times_us)
-    part = 1 - min(lanes * _LANE / _POINTS, 0.6)
-    if most / least >= LOG_TIMES:
-        ax.set_yscale("log")
-        # An interval may begin at 0, which has no place on this axis.
-        bottom = least / 1.25
-        ax.set_ylim(bottom, bottom * (1.25 * most / bottom) ** (1 / part))
-    else:
-        ax.set_ylim(0, most * 1.08 / part)
-    fg.time_axis(ax.yaxis, "per call, lower is better")
-    ax.set_ylabel(textwrap.fill(ax.get_ylabel(), _LABEL_LINE), fontsize=fg.FONT)
+def _crosses(line: _Line, top: float) -> list[PlotMark]:
+    return [
+        PlotMark(
+            x=float(size),
+            y=top,
+            words=place.told(),
+            symbol="cross",
+            color=line.look.color,
+            text=place.word or NOTHING,
+            series=line.label,
+        )
+        for size, place in line.places
+        if place.ns is None
+    ]

@@ -4,37 +4,46 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
+from msgspec.structs import replace
+
+from onnxperf.records.comparison import Comparison
 from onnxperf.records.race import Case, Subject
-from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
-from onnxperf.render.kit.page import Part
-from onnxperf.render.race.page import STATUS_STYLES, VERDICT_STYLES
+from onnxperf.render.kit.column import TEXT, Column, for_screens
+from onnxperf.render.kit.comparison import STATUS_STYLES, VERDICT_STYLES, Compared, comparison_columns
+from onnxperf.render.kit.page import Page
+from onnxperf.render.kit.table import Table
 from onnxperf.wording.names import dims_text
-from onnxperf.wording.numbers import duration, interval, ratio
 
 Kept = dict[str, str]
 """How the subjects of a case keep to the limit, by name: kept, exceeded or undecided."""
-_STYLES = {"kept": "green", "exceeded": "red", "undecided": "yellow"}
 
 
-def races_page(races: Sequence[tuple[Case, Kept]], limit: str) -> list[Part]:
+class _Row(NamedTuple):
+    """A subject in a test; a case that failed as a whole has one without a name."""
+
+    test: str
+    """Empty below the first subject."""
+    subject: Subject
+    outcome: str
+    alone: bool
+
+
+def races_page(races: Sequence[tuple[Case, Kept]], limit: str) -> Page:
     """A row per subject of every race."""
-    columns = (
-        Column("test", left=True, room=22),
-        Column("subject", left=True, room=12),
-        Column("time", rank=2),
-        Column("speedup"),
-        Column("interval", rank=1),
-        Column("verdict", left=True),
-        Column(f"limit {limit}", left=True),
-    )
     sizes = Counter(case.model for case, _ in races)
     rows = [row for case, kept in races for row in _rows(_place(case, sizes[case.model] > 1), case, kept)]
-    return [without_empty(Table(columns, rows))]
+    test: Column[_Row] = for_screens("test", lambda row: row.test, TEXT, room=14)
+    outcome: Column[_Row] = for_screens(
+        f"limit {limit}", lambda row: row.outcome, style=lambda row: VERDICT_STYLES.get(row.outcome, "")
+    )
+    subject, *others = comparison_columns(_COMPARED)
+    return [Table([test, subject._replace(format=TEXT, room=12), *others, outcome], rows)]
 
 
 def undecided_in(races: Sequence[tuple[Case, Kept]]) -> int:
-    """Comparisons without an outcome; without a verdict, where there is no limit."""
+    """Comparisons without an outcome; without a verdict if there is no limit."""
     return sum(kept.get(each.name, each.verdict or "") == "undecided" for case, kept in races for each in case.subjects)
 
 
@@ -42,28 +51,30 @@ def _place(case: Case, is_one_of_several: bool) -> str:
     return f"{case.model} {dims_text(case.dims)}".rstrip() if is_one_of_several else case.model
 
 
-def _rows(place: str, case: Case, kept: Kept) -> Iterable[Row]:
-    if not case.subjects:
-        yield Row((place, "", "", "", "", case.status, ""), styles={5: STATUS_STYLES.get(case.status, "red")})
-    for subject in case.subjects:
-        word = _word(case, subject)
-        style = VERDICT_STYLES.get(word) or (STATUS_STYLES.get(word, "red") if word else "")
-        outcome = kept.get(subject.name, "")
-        yield Row((place, *_cells(subject), word, outcome), styles={5: style, 6: _STYLES.get(outcome, "")})
-        place = ""
+def _rows(place: str, case: Case, kept: Kept) -> Iterable[_Row]:
+    subjects = case.subjects or (Subject(name="", status=case.status),)
+    for number, subject in enumerate(subjects):
+        yield _Row("" if number else place, subject, kept.get(subject.name, ""), alone=len(case.subjects) == 1)
 
 
-def _cells(subject: Subject) -> tuple[str, ...]:
-    compared = subject.verdict not in (None, "baseline")
-    return (
-        subject.name,
-        duration(subject.time_ns),
-        ratio(subject.speedup) if compared else "",
-        interval(subject.speedup_low, subject.speedup_high) if compared else "",
-    )
+def _compared(row: _Row) -> Comparison:
+    """The baseline is not compared with itself."""
+    if row.subject.verdict in (None, "baseline"):
+        return Comparison(after=row.subject.time_ns)
+    return replace(Comparison.spelled(row.subject, "speedup"), after=row.subject.time_ns)
 
 
-def _word(case: Case, subject: Subject) -> str:
-    if subject.status != "ok":
-        return subject.status
-    return subject.verdict or "" if len(case.subjects) > 1 else ""
+def _word(row: _Row) -> str:
+    if row.subject.status != "ok":
+        return row.subject.status
+    return "" if row.alone else row.subject.verdict or ""
+
+
+_COMPARED: Compared[_Row] = Compared(
+    name=lambda row: row.subject.name,
+    of=_compared,
+    word=_word,
+    what="subject",
+    after=("time_ns", "time"),
+    style=lambda row: VERDICT_STYLES.get(_word(row)) or STATUS_STYLES.get(_word(row), ""),
+)

@@ -8,20 +8,30 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from onnxperf.records.stack import Allocations, Allocator
-from onnxperf.render.kit.old_table import Column, Row, Table
-from onnxperf.render.kit.page import GAP, Flow, Part
-from onnxperf.wording.numbers import average, count, grouped, percent, size
+from onnxperf.records.stack import Allocations, Allocator, Stack
+from onnxperf.render.kit.column import BYTES, NAME, SHARE, WHOLE, Column, for_files
+from onnxperf.render.kit.page import GAP, Flow
+from onnxperf.render.kit.table import On, Table
+from onnxperf.render.stack.tables import place_text
+from onnxperf.wording.numbers import average, count, size
+
+_NOTHING = Allocations(calls=0, peak_bytes=0, total_bytes=0, count=0)
 
 
-def allocation_parts(record: Allocations, top: int) -> list[Part]:
+def allocation_parts(record: Allocations, top: int) -> list[Any]:
     """The lines that take the most bytes, those that take memory most often, and the sums below them."""
     largest = record.allocators[:top]
     most_often = sorted(record.allocators, key=lambda each: -each.count)[:top]
-    tables = [_table(largest, record, "Lines that take the most memory")]
+    tables = [_table(record, largest, "Lines that take the most memory", "screen")]
     if set(most_often) != set(largest):
-        tables.append(_table(most_often, record, "Lines that take memory most often"))
-    return [*tables, GAP, Flow(_facts(record))]
+        tables.append(_table(record, most_often, "Lines that take memory most often", "screen"))
+    return [*tables, _table(record, record.allocators, on="page"), GAP, Flow(_facts(record))]
+
+
+def allocations_table(record: Stack) -> Table[Allocator]:
+    """All lines that took memory, if that was requested."""
+    found = record.allocations
+    return _table(found, found.allocators) if found is not None else _table(_NOTHING, ())
 
 
 def _facts(record: Allocations) -> list[str]:
@@ -35,30 +45,20 @@ def _facts(record: Allocations) -> list[str]:
     ]
 
 
-def _table(allocators: Sequence[Allocator], record: Allocations, title: str) -> Table:
+def _table(
+    record: Allocations, allocators: Sequence[Allocator], title: str = "", on: On = "all"
+) -> Table[Allocator]:
     """A row per line of Python."""
-    columns = [
-        Column("bytes"),
-        Column("share"),
-        Column("allocations"),
-        Column("at peak", rank=1),
-        Column("function", left=True, room=16),
-        Column("where", left=True, room=16),
+    columns: list[Column[Allocator]] = [
+        Column("total_bytes", "bytes", lambda row: row.total_bytes, BYTES),
+        Column("share", "share", lambda row: row.total_bytes / max(record.total_bytes, 1), SHARE),
+        Column("count", "allocations", lambda row: row.count, WHOLE),
+        Column("peak_bytes", "at peak", lambda row: row.peak_bytes, BYTES, 60),
+        Column("function", "function", lambda row: row.function, NAME, room=16),
+        Column("file", "where", lambda row: row.file, text=lambda row: place_text(row.file, row.line), room=16),
+        for_files("line", lambda row: row.line, WHOLE),
     ]
-    rows = [
-        Row(
-            [
-                size(each.total_bytes),
-                percent(each.total_bytes / max(record.total_bytes, 1)),
-                grouped(each.count),
-                size(each.peak_bytes),
-                each.function,
-                f"{each.file}:{each.line}" if each.line else each.file,
-            ]
-        )
-        for each in allocators
-    ]
-    return Table(columns, rows, title)
+    return Table(columns, allocators, title, on=on)
 
 
 def flame_page(path: Path, title: str, inside: Callable[[Any], Any]) -> str:

@@ -1,66 +1,109 @@
-"""Samples of compiled and Python frames as a flame graph (SVG) and for speedscope.app."""
+"""Flame graphs: frames as wide as their time, callers above what they call; and samples for speedscope.app."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from html import escape
+from typing import NamedTuple
 
-from onnxperf.render.kit import old_chart as fg
-from onnxperf.wording.names import shortened, visible
-from onnxperf.wording.numbers import count, percent
+from onnxperf.analyze.trace.stack import Sample, kind_of, parts
+from onnxperf.records.stack import Stack, StackFrame
+from onnxperf.render.charts.base import (
+    BLUE,
+    BROWN,
+    GREEN,
+    GREY,
+    ORANGE,
+    PINK,
+    SKY,
+    Axis,
+    Chart,
+    axis_of,
+    chart,
+    rounded,
+    time_unit,
+)
+from onnxperf.render.charts.spans import SpanItem, Spans
+from onnxperf.render.stack.tables import (
+    frame_rows,
+    frames_table,
+    function_key,
+    native_key,
+    native_table,
+    place_text,
+)
+from onnxperf.wording.names import name_of, visible
+from onnxperf.wording.numbers import count, duration, percent
 
-Sample = tuple[tuple[str, ...], int]
-"""Frames from the outermost to the innermost, and how often they were seen."""
-
-COLOURS = {"python": fg.BLUE, "dispatch": fg.SKY, "kernels": fg.ORANGE, None: "#bbbbbb", "unknown": "#dddddd"}
-LEGEND = {
-    "python": "Python",
-    "dispatch": "numpy's call machinery",
-    "kernels": "kernels and other compiled libraries",
-    None: "system",
+_KINDS: dict[str | None, tuple[str, int]] = {
+    "python": ("Python", BLUE),
+    "dispatch": ("numpy's call machinery", SKY),
+    "kernels": ("kernels and other compiled libraries", ORANGE),
+    None: ("system", GREY),
+    "unknown": ("unknown", BROWN),
 }
-_WIDTH = 1200
-_ROW = 18
-_TOP = 56
-_LETTER = 6.6
-_NARROWEST = 0.4
+"""What frames do, and the colors of that; what the system does, it does for its caller."""
+_PACKAGES = (BLUE, ORANGE, GREEN, PINK, SKY)
+"""Of the packages that take the most time themselves; the others are grey."""
+_OTHERS = ("others", GREY)
+_NARROWEST = 1 / 3_000
+"""Part of all samples below which a frame cannot be seen."""
 
 
-@dataclass
-class _Node:
-    """A frame below its callers."""
+class _Box(NamedTuple):
+    """A frame in its place."""
 
-    name: str
-    count: int = 0
-    below: dict[str, _Node] = field(default_factory=dict)
+    start: float
+    width: float
+    depth: int
+    item: SpanItem
+    words: str
 
 
-def flame_svg(samples: Sequence[Sample], title: str, kind_of: Callable[[str], str | None]) -> str:
-    """A picture of all stacks: as wide as they are frequent, the outermost frame on top, coloured by what they do."""
-    root = _tree(samples)
-    boxes = list(_boxes(root, kind_of))
-    samples_text = count(root.count, "sample")
-    height = _TOP + _ROW * (1 + max((depth for depth, _ in boxes), default=0)) + 8
-    return "\n".join(
-        (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
-            f'viewBox="0 0 {_WIDTH} {height}" font-family="monospace" font-size="11">',
-            f'<rect width="{_WIDTH}" height="{height}" fill="white"/>',
-            f'<text x="8" y="20" font-size="14">{_safe(title)}, {samples_text}</text>',
-            *_legend(),
-            *(text for _, text in boxes),
-            "</svg>\n",
-        )
+def tree_charts(record: Stack) -> list[Chart]:
+    """The tree of pyinstrument, in times of a call."""
+    if not record.frames:
+        return []
+    calls = max(record.calls, 1)
+    boxes = list(_tree_boxes(record, calls))
+    whole = sum(box.width for box in boxes if box.depth == 0)
+    packages = _package_colors(record.frames)
+    others = [_OTHERS] if any(_package(each.file) not in packages for each in record.frames) else []
+    axis = axis_of("time per call", [0.0, whole], time_unit([whole]), from_zero=True, margin=0)
+    summary = (
+        f"Where the time of {count(record.calls, 'call')} goes, {duration(whole)} each while pyinstrument samples them "
+        f"({duration(record.call_ns)} undisturbed): callers stand above what they call, colors are packages. Operators "
+        "count for the function that applies them."
     )
+    legend = [*((name_of(name), color) for name, color in packages.items()), *others]
+    return [chart("Flame graph", summary, _spans(boxes, axis, legend), frames_table(record))]
+
+
+def native_charts(record: Stack, samples: Sequence[Sample]) -> list[Chart]:
+    """py-spy's samples, compiled frames too, by what they do."""
+    if not samples:
+        return []
+    total = sum(times for _, times in samples)
+    boxes = list(_sample_boxes(samples, total))
+    axis = axis_of("samples", [0.0, float(total)], (total / 100, "%"), from_zero=True, margin=0)
+    used = {box.item.color for box in boxes}
+    busiest = [f"{name_of(each.function)} is at work itself in {percent(each.self_share)}." for each in record.native]
+    said = [
+        f"{count(total, 'sample')} of py-spy with compiled frames: callers stand above what they call, colors are what "
+        "frames do.",
+        *busiest[:1],
+    ]
+    legend = [each for each in _KINDS.values() if each[1] in used]
+    return [chart("Flame graph with compiled frames", " ".join(said), _spans(boxes, axis, legend), native_table(record))]
 
 
 def speedscope(samples: Sequence[Sample], title: str) -> str:
     """The same for speedscope.app; the order of the samples is not known."""
     names = list(dict.fromkeys(frame for stack, _ in samples for frame in stack))
     places = {name: place for place, name in enumerate(names)}
-    weights = [count for _, count in samples]
+    weights = [times for _, times in samples]
     profile = {
         "type": "sampled",
         "name": title,
@@ -82,52 +125,96 @@ def speedscope(samples: Sequence[Sample], title: str) -> str:
     )
 
 
-def _tree(samples: Sequence[Sample]) -> _Node:
-    root = _Node("all")
+def _spans(boxes: Sequence[_Box], axis: Axis, legend: Sequence[tuple[str, int]]) -> Spans:
+    """Boxes in columns; what is the same in several is written once."""
+    items = {item: place for place, item in enumerate(dict.fromkeys(box.item for box in boxes))}
+    words = {text: place for place, text in enumerate(dict.fromkeys(box.words for box in boxes))}
+    return Spans(
+        axis=axis,
+        lanes=[""] * (max(box.depth for box in boxes) + 1),
+        starts=[rounded(box.start) or 0.0 for box in boxes],
+        widths=[rounded(box.width) or 0.0 for box in boxes],
+        lane=[box.depth for box in boxes],
+        item=[items[box.item] for box in boxes],
+        items=list(items),
+        words=list(words),
+        said=[words[box.words] for box in boxes],
+        legend=legend,
+        enlarges=True,
+    )
+
+
+# ---------------------------------------------------------------- pyinstrument's tree
+
+
+def _tree_boxes(record: Stack, calls: int) -> Iterator[_Box]:
+    """Each frame begins in its caller, after the frames before it."""
+    colors = _package_colors(record.frames)
+    whole = max(sum(frame.total_ns for frame in record.frames if frame.parent is None), 1)
+    free: dict[int | None, int] = {None: 0}
+    """Where the next frame in each caller begins."""
+    for place, (frame, depth) in enumerate(frame_rows(record)):
+        start = free[frame.parent]
+        free[frame.parent] = start + frame.total_ns
+        free[place] = start
+        item = SpanItem(
+            name_of(frame.function),
+            visible(f"{frame.function} ({place_text(frame.file, frame.line)})"),
+            colors.get(_package(frame.file), GREY),
+            (function_key(frame),),
+        )
+        words = (
+            f"{duration(frame.total_ns / calls)} per call, {percent(frame.total_ns / whole)}; "
+            f"itself {duration(frame.self_ns / calls)}"
+        )
+        yield _Box(start / calls, frame.total_ns / calls, depth, item, words)
+
+
+def _package(file: str) -> str:
+    return file.replace("\\", "/").partition("/")[0] or "built-in"
+
+
+def _package_colors(frames: Sequence[StackFrame]) -> dict[str, int]:
+    own: Counter[str] = Counter()
+    for frame in frames:
+        own[_package(frame.file)] += frame.self_ns
+    return dict(zip((name for name, _ in own.most_common()), _PACKAGES, strict=False))
+
+
+# ---------------------------------------------------------------- py-spy's samples
+
+
+@dataclass
+class _Node:
+    """A frame below its callers."""
+
+    name: str
+    count: int = 0
+    below: dict[str, _Node] = field(default_factory=dict)
+
+
+def _sample_boxes(samples: Sequence[Sample], total: int) -> Iterator[_Box]:
+    """Every frame that is wide enough to be seen, beside others of the same caller by name."""
+    waiting = [(_merged(samples), -1, 0)]
+    while waiting:
+        node, depth, start = waiting.pop()
+        if depth >= 0:
+            function, place = parts(node.name)
+            item = SpanItem(
+                name_of(function), visible(node.name), _KINDS[kind_of(node.name)][1], (native_key(function, place),)
+            )
+            yield _Box(start, node.count, depth, item, f"{percent(node.count / total)}, {count(node.count, 'sample')}")
+        for each in sorted(node.below.values(), key=lambda below: below.name):
+            if each.count >= _NARROWEST * total:
+                waiting.append((each, depth + 1, start))
+            start += each.count
+
+
+def _merged(samples: Sequence[Sample]) -> _Node:
+    root = _Node("")
     for stack, times in samples:
-        root.count += times
         node = root
         for frame in stack:
             node = node.below.setdefault(frame, _Node(frame))
             node.count += times
     return root
-
-
-def _boxes(root: _Node, kind_of: Callable[[str], str | None]) -> Iterator[tuple[int, str]]:
-    """Depth and picture of every frame that is wide enough to be seen."""
-    scale = _WIDTH / max(root.count, 1)
-    waiting = [(root, -1, 0.0)]
-    while waiting:
-        node, depth, left = waiting.pop()
-        if depth >= 0:
-            yield depth, _box(node, kind_of(node.name), depth, left, scale, root.count)
-        for each in sorted(node.below.values(), key=lambda below: below.name):
-            if each.count * scale >= _NARROWEST:
-                waiting.append((each, depth + 1, left))
-            left += each.count * scale
-
-
-def _box(node: _Node, kind: str | None, depth: int, left: float, scale: float, total: int) -> str:
-    top, width = _TOP + _ROW * depth, node.count * scale
-    letters = int((width - 6) / _LETTER)
-    name = visible(node.name)
-    text = name if len(name) <= letters else shortened(name.partition(" (")[0], letters) if letters >= 3 else ""
-    label = f'<text x="{left + 3:.1f}" y="{top + 12}">{_safe(text)}</text>' if text else ""
-    share = f"{percent(node.count / total)}, {count(node.count, 'sample')}"
-    return (
-        f"<g><title>{_safe(node.name)}: {share}</title>"
-        f'<rect x="{left:.2f}" y="{top}" width="{max(width - 0.3, 0.1):.2f}" height="{_ROW - 1}" '
-        f'fill="{COLOURS[kind]}" fill-opacity="0.75"/>{label}</g>'
-    )
-
-
-def _legend() -> Iterator[str]:
-    left = 8.0
-    for kind, text in LEGEND.items():
-        yield f'<rect x="{left}" y="32" width="11" height="11" fill="{COLOURS[kind]}" fill-opacity="0.75"/>'
-        yield f'<text x="{left + 16}" y="42">{text}</text>'
-        left += 16 + len(text) * _LETTER + 24
-
-
-def _safe(text: str) -> str:
-    return escape(visible(text))

@@ -2,83 +2,76 @@
 
 from __future__ import annotations
 
-from onnxperf.records.stack import CodeShares, FunctionShare, Stack
-from onnxperf.render.kit.old_table import Column, Row, Table
-from onnxperf.render.kit.page import Heading, Part, Verbatim, closing
+from collections.abc import Sequence
+from typing import Any
+
+from onnxperf.analyze.trace.stack import BUILT_IN, Sample
+from onnxperf.records.stack import Stack
+from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
+from onnxperf.render.charts.base import BLUE, GREY, SKY, Chart, time_unit
+from onnxperf.render.kit.page import Flow, Heading, Page, Section, Verbatim, closing
+from onnxperf.render.kit.table import On
 from onnxperf.render.stack.allocations import allocation_parts
-from onnxperf.wording.numbers import count, duration, percent, whole_percent
+from onnxperf.render.stack.flame import native_charts, tree_charts
+from onnxperf.render.stack.tables import busiest, functions_table, libraries_table, native_table, tree_functions_table
+from onnxperf.wording.names import name_of, shortened
+from onnxperf.wording.numbers import count, duration, percent
+
+TOP = 15
+"""Rows of tables on a screen, unless more are asked for."""
+_MOST_BARS = 20
+_LABEL = 60
+"""Characters of a function in the chart."""
 
 
-def stack_page(record: Stack, tree: Verbatim | None = None, top: int = 15) -> list[Part]:
+def stack_page(
+    record: Stack, tree: Verbatim | None = None, top: int = TOP, samples: Sequence[Sample] = ()
+) -> Page:
     """The tree, which a record from a store lacks; the busiest functions, the memory taken, the answer, the notes."""
-    heading = Heading(
-        record.name,
-        [record.runtime, record.call or "", count(record.calls, "call"), f"{duration(record.call_ns)} per call"],
-    )
+    facts = [record.runtime, record.call or "", count(record.calls, "call"), f"{duration(record.call_ns)} per call"]
+    allocations = allocation_parts(record.allocations, top) if record.allocations is not None else []
+    flame = [*tree_charts(record), tree_functions_table(record)]
     return [
-        tree if tree is not None else heading,
-        *([functions_table(record, top)] if record.functions else []),  # runs of earlier versions have none
-        *(native_tables(record, top) if record.native else []),
-        *(allocation_parts(record.allocations, top) if record.allocations is not None else []),
+        tree._replace(on="screen") if tree is not None else Heading(record.name, facts),
+        Flow(facts, on="page"),
+        Section("Functions", [*self_charts(record, "page"), functions_table(record, top, "screen")]),
+        Section("Flame graph", flame, on="page"),
+        Section("Compiled functions", _native_parts(record, top, samples)),
+        Section("Memory that is taken", allocations),
+        Section("Tree", [tree] if tree is not None else [], on="page"),
         *closing(record.answer, record.notes),
     ]
 
 
-def native_tables(record: Stack, top: int) -> list[Table]:
-    """The libraries by their share, and the busiest functions, compiled ones among them."""
-    return [*([_libraries(record.shares)] if record.shares is not None else []), _native_functions(record, top)]
+def _native_parts(record: Stack, top: int, samples: Sequence[Sample]) -> list[Any]:
+    """The libraries, the busiest functions, and on a page their flame graph, which a record from a store lacks."""
+    if not record.native:
+        return []
+    charts = [each._replace(on="page") for each in native_charts(record, samples)]
+    tables = [native_table(record, top, "screen"), *([] if charts else [native_table(record, on="page")])]
+    return [libraries_table(record), *tables, *charts]
 
 
-def _libraries(shares: CodeShares) -> Table:
-    parts = {"Python": shares.python, **shares.libraries, "unknown": shares.unknown}
-    order = sorted((name for name, share in parts.items() if share > 0), key=lambda name: -parts[name])
-    rows = [Row([percent(parts[name]), name]) for name in order]
-    return Table([Column("share"), Column("library", left=True, room=20)], rows, "Time in each library itself")
-
-
-def _native_functions(record: Stack, top: int) -> Table:
-    columns = [
-        Column("self"),
-        Column("total"),
-        Column("kind", left=True, rank=1),
-        Column("function", left=True, room=20),
-        Column("where", left=True, rank=1, room=16),
-    ]
-    rows = [
-        Row([percent(each.self_share), percent(each.total_share), each.kind, each.function, each.place])
-        for each in record.native[:top]
-        if each.self_share > 0
-    ]
-    return Table(columns, rows, "Busiest functions, compiled ones too")
-
-
-def functions_table(record: Stack, top: int) -> Table:
-    """The functions of Python that take the most time themselves, by the samples on which the answer rests."""
-    named = (("Python", "python"), ("kernels", "kernels"), ("numpy calls", "dispatch"), ("unknown", "unknown"))
-    kinds = [(heading, kind) for heading, kind in named if any(getattr(each, kind) for each in record.functions)]
-    columns = [
-        Column("per call"),
-        Column("share"),
-        *(Column(heading, rank=2) for heading, _ in kinds),
-        Column("function", left=True, room=20),
-        Column("where", left=True, room=16, rank=1),
-    ]
-    rows = [
-        Row(
-            [
-                duration(each.share * record.call_ns),
-                percent(each.share),
-                *(whole_percent(getattr(each, kind) or 0.0) for _, kind in kinds),
-                each.function,
-                each.file,
-            ]
-        )
-        for each in busiest(record)[:top]
-    ]
-    how = f" ({record.shares.how})" if record.shares is not None else ""
-    return Table(columns, rows, f"Time in each function itself, of {duration(record.call_ns)} per call{how}")
-
-
-def busiest(record: Stack) -> list[FunctionShare]:
-    """The functions with time of their own, the busiest first."""
-    return [each for each in record.functions if each.share > 0]
+def self_charts(record: Stack, on: On = "all") -> list[Chart]:
+    """A bar per function: its own time in a call, wherever in the tree it was called."""
+    order = busiest(record)
+    if not order:
+        return []
+    shown, rest = order[:_MOST_BARS], order[_MOST_BARS:]
+    shares = [each.share for each in shown]
+    names = [shortened(name_of(f"{each.function}  {each.file}"), _LABEL) for each in shown]
+    colors = [SKY if each.file == BUILT_IN else BLUE for each in shown]
+    if rest:
+        shares.append(sum(each.share for each in rest))
+        names.append(count(len(rest), "other"))
+        colors.append(GREY)
+    times = [share * record.call_ns for share in shares]
+    words = [f"{duration(ns)}, {percent(share)}" for ns, share in zip(times, shares, strict=True)]
+    legend = [each for each in (("Python", BLUE), ("built-in", SKY)) if each[1] in colors]
+    summary = (
+        f"Time in {count(len(order), 'function')} themselves, of {duration(record.call_ns)} per call; "
+        f"{name_of(shown[0].function)} takes the most, {words[0]}."
+    )
+    series = BarSeries("self time", times, words, colors=colors)
+    picture = bars(names, [series], "self time per call", time_unit(times), legend=legend)
+    return [bars_chart("Self time per function", summary, picture, functions_table(record), on)]

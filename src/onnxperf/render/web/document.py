@@ -145,11 +145,12 @@ class _Build:
     def scripts(self) -> list[str]:
         """The files that this page needs, in their order."""
         charts = [f"{kind}.js" for kind in sorted(self.kinds)]
+        old = ["old_charts/shared.js"] if any(kind.startswith("old_charts/") for kind in self.kinds) else []
         return [
             *(["vendor/echarts.min.js"] if charts else []),
             "report.js",
             "tables.js",
-            *(["charts.js", "filters.js", *charts] if charts else []),
+            *(["charts.js", "axes.js", "filters.js", *old, *charts] if charts else []),
             *(["drawing.js"] if self.drawings else []),
             "start.js",
         ]
@@ -310,7 +311,11 @@ def _chart_data(part: Chart) -> dict[str, object]:
         return msgspec.to_builtins(part.layers[0].picture)  # type: ignore[no-any-return]
     names = {each.name for each in offered}
     layers = [
-        {"only": {n: v for n, v in each.only.items() if n in names}, **msgspec.to_builtins(each.picture)}
+        {
+            "only": {n: v for n, v in each.only.items() if n in names},
+            "height": each.picture.height,
+            **msgspec.to_builtins(each.picture),
+        }
         for each in part.layers
     ]
     return {"filters": [each._asdict() for each in offered], "layers": layers}

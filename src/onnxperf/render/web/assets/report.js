@@ -2,10 +2,10 @@
 // What all parts of the page share: the theme, and what is selected.
 const onnxperf = {
   data: JSON.parse(document.getElementById("data").textContent),
-  painters: {},  // functions by kind: (picture, look, place) -> option of ECharts
-  charts: {},  // functions by kind: (data, look) -> option of ECharts
+  painters: {},  // functions by kind of chart: (picture, look, place) -> option of ECharts
+  charts: {},  // the same of old charts
   selecting: [],  // functions that receive the key that is selected, and who selected it
-  theming: [],  // functions that redraw in other colours
+  theming: [],  // functions that redraw in other colors
   selected: "",
 };
 
@@ -16,9 +16,9 @@ onnxperf.select = (key, from) => {
 
 onnxperf.look = () => {
   const style = getComputedStyle(document.documentElement);
-  const colour = (name) => style.getPropertyValue(`--${name}`).trim();
-  const look = { colours: [0, 1, 2, 3, 4, 5, 6, 7].map((n) => colour(`c${n}`)) };
-  for (const name of ["back", "panel", "text", "dim", "line", "accent", "green", "red", "yellow", "mark"]) look[name] = colour(name);
+  const color = (name) => style.getPropertyValue(`--${name}`).trim();
+  const look = { colors: [0, 1, 2, 3, 4, 5, 6, 7].map((n) => color(`c${n}`)) };
+  for (const name of ["back", "panel", "text", "dim", "line", "accent", "green", "red", "yellow", "mark"]) look[name] = color(name);
   return look;
 };
 

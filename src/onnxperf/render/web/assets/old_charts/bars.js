@@ -8,7 +8,7 @@ onnxperf.charts.bars = (data, look, { width, figure, redraw }) => {
   const several = data.series.length > 1;
   const isLit = (row) => Boolean(data.keys[row]) && data.keys[row] === onnxperf.selected;
   const style = (series, row) => ({
-    color: look.colours[series.colours[row] ?? series.colour],
+    color: look.colors[series.colours[row] ?? series.colour],
     opacity: series.pale[row] ? 0.4 : 1,
     borderColor: isLit(row) ? look.text : look.back,
     borderWidth: isLit(row) ? 2 : data.stacked ? 1 : 0,
@@ -22,7 +22,7 @@ onnxperf.charts.bars = (data, look, { width, figure, redraw }) => {
     series: data.series.map((series) => ({
       type: "bar",
       name: series.name,
-      color: look.colours[series.colour],
+      color: look.colors[series.colour],
       stack: data.stacked ? "all" : undefined,
       barMaxWidth: 22,
       barGap: "12%",

@@ -8,17 +8,17 @@ onnxperf.charts.curve = (data, look, { width, figure, redraw }) => {
     const point = figure.chart.convertFromPixel({ gridIndex: 0 }, [event.offsetX, event.offsetY]);
     if (figure.chart.containPixel({ gridIndex: 0 }, [event.offsetX, event.offsetY])) onnxperf.select(keys[nearest(data.curves[0], point[0])], figure);
   };
-  if (keys.length && !figure.follows) queueMicrotask(() => figure.chart.getZr().on("click", clicked));
+  if (keys.length && !figure.handlers) queueMicrotask(() => figure.chart.getZr().on("click", clicked));
   onnxperf.follow(figure, { selected: (key) => { if (keys.includes(key) || keys.includes(figure.lit)) { figure.lit = key; redraw(false); } } });
   const lit = keys.flatMap((key, place) => (key && key === onnxperf.selected ? [place] : [])).slice(0, 50);
   const level = (each) => ({ yAxis: each.y, name: each.name, lineStyle: { color: look.dim, type: "dashed" }, label: { show: Boolean(each.shown), formatter: each.name, position: "insideEndTop", color: look.text, backgroundColor: look.back, padding: 2 } });
-  const line = (place) => ({ xAxis: data.curves[0].xs[place], lineStyle: { color: look.colours[1], type: "solid", width: 2 }, label: { show: false } });
-  const span = (each) => [{ xAxis: each.from, name: each.name, itemStyle: { color: look.colours[each.colour], opacity: 0.18 } }, { xAxis: each.to }];
+  const line = (place) => ({ xAxis: data.curves[0].xs[place], lineStyle: { color: look.colors[1], type: "solid", width: 2 }, label: { show: false } });
+  const span = (each) => [{ xAxis: each.from, name: each.name, itemStyle: { color: look.colors[each.colour], opacity: 0.18 } }, { xAxis: each.to }];
   const lines = data.curves.map((curve, number) => ({
     id: `curve ${number}`,
     type: "line",
     name: curve.name,
-    color: look.colours[curve.colour],
+    color: look.colors[curve.colour],
     step: data.step ? "middle" : false,
     lineStyle: { type: ["solid", "dashed", "dotted"][number % 3], width: 2 },
     showSymbol: Boolean(curve.dots) && curve.xs.length <= 400,
@@ -34,12 +34,12 @@ onnxperf.charts.curve = (data, look, { width, figure, redraw }) => {
     name: data.mark || "peak",
     symbol: "diamond",
     symbolSize: 11,
-    color: look.colours[1],
+    color: look.colors[1],
     z: 5,
     data: (data.marks || []).map((mark) => ({ value: [mark.x, mark.y], words: mark.words })),
     label: { show: false },
   };
-  const shades = (data.shades || []).map(({ name, colour }) => ({ id: `shade ${name}`, type: "bar", name, color: look.colours[colour], data: [] }));
+  const shades = (data.shades || []).map(({ name, colour }) => ({ id: `shade ${name}`, type: "bar", name, color: look.colors[colour], data: [] }));
   const words = (event) => event.data.words || data.curves[event.seriesIndex]?.words?.[event.dataIndex] || "";
   const rows = width < 520 ? Math.ceil((lines.length + shades.length + 1) / 2) : 1;
   const until = data.until !== undefined ? { startValue: data.curves[0].xs[0], endValue: data.until } : {};

@@ -29,7 +29,7 @@ onnxperf.charts.flame = (data, look, { width, figure, redraw }) => {
     const shape = echarts.graphic.clipRectByRect({ x: left, y: top, width: Math.max(right - left, 1), height: height - 1 }, params.coordSys);
     if (!shape) return null;
     const each = data.functions[data.function[frame]];
-    const fill = look.colours[each.colour];
+    const fill = look.colors[each.colour];
     const isLit = each.key === onnxperf.selected;
     const isPale = known.has(onnxperf.selected) && !isLit;
     const roomy = shape.width > 26;
@@ -52,7 +52,7 @@ onnxperf.charts.flame = (data, look, { width, figure, redraw }) => {
     dataZoom: [onnxperf.inside({ id: "inside", startValue, endValue, minValueSpan: data.whole / 1e4 })],
     series: [
       { id: "frames", type: "custom", name: "", renderItem: draw, encode: { x: [0, 1], y: 2 }, clip: true, data: figure.items() },
-      ...data.kinds.map((each) => ({ id: `kind ${each.name}`, type: "bar", name: each.name, color: look.colours[each.colour], data: [] })),
+      ...data.kinds.map((each) => ({ id: `kind ${each.name}`, type: "bar", name: each.name, color: look.colors[each.colour], data: [] })),
     ],
   };
 };

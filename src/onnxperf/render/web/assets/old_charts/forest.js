@@ -2,7 +2,7 @@
 // Estimates with their intervals, one row each; the band around 1 is what does not matter.
 onnxperf.charts.forest = (data, look, { width }) => {
   const marks = data.marks;
-  const colour = (mark) => look.colours[mark.colour];
+  const colour = (mark) => look.colors[mark.colour];
   const within = (value) => Math.min(Math.max(value, data.from), data.to);
   const places = { customValues: onnxperf.ticks(data.from, data.to, data.log) };
   const behind = (params, api) => {

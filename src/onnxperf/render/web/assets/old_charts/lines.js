@@ -3,7 +3,7 @@
 onnxperf.charts.lines = (data, look, { width }) => {
   const symbols = ["circle", "rect", "diamond", "triangle", "roundRect", "arrow", "pin"];
   const lines = data.chosen?.subject ? data.lines.filter((line) => line.name === data.chosen.subject) : data.lines;
-  const colour = (line) => look.colours[line.colour % look.colours.length];
+  const colour = (line) => look.colors[line.colour % look.colors.length];
   const narrow = width < 600;
   const band = (line, points) => ({
     type: "custom",

@@ -7,7 +7,7 @@ onnxperf.charts.matrix = (data, look, { width }) => {
     return full.map((value, place) => Math.round(back[place] + share * (value - back[place])));
   };
   const light = ([red, green, blue]) => 0.3 * red + 0.59 * green + 0.11 * blue > 140;
-  const fill = (cell) => (cell.failed ? parts(look.panel) : mixed(look.colours[cell.colour], cell.strength));
+  const fill = (cell) => (cell.failed ? parts(look.panel) : mixed(look.colors[cell.colour], cell.strength));
   const thick = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke: look.text, lineWidth: 3 } });
   const axis = (name, labels, more) => onnxperf.axis(look, name, { type: "category", data: labels, axisTick: { show: false }, splitLine: { show: false }, axisLabel: { color: look.text, formatter: (text) => onnxperf.cut(text, width < 600 ? 10 : 24) }, ...more });
   const longest = Math.max(...data.rows.map((text) => Math.min(text.length, width < 600 ? 10 : 24)));
@@ -23,7 +23,7 @@ onnxperf.charts.matrix = (data, look, { width }) => {
       bottom: 6 + 20 * (data.legend.length - 1 - place),
       silent: true,
       children: [
-        { type: "rect", shape: { x: 0, y: 0, width: 14, height: 14 }, style: { fill: each.failed ? look.panel : `rgb(${mixed(look.colours[each.colour], each.strength)})`, stroke: look.line } },
+        { type: "rect", shape: { x: 0, y: 0, width: 14, height: 14 }, style: { fill: each.failed ? look.panel : `rgb(${mixed(look.colors[each.colour], each.strength)})`, stroke: look.line } },
         { type: "text", style: { text: onnxperf.cut(each.words, Math.floor(width / 7.5)), x: 20, y: 7, verticalAlign: "middle", fill: look.dim, fontSize: 12 } },
       ],
     })),

@@ -22,7 +22,7 @@ onnxperf.charts.roofline = (data, look, { width, figure, redraw }) => {
         id: `type ${group.name}`,
         type: "scatter",
         name: group.name,
-        color: look.colours[group.colour],
+        color: look.colors[group.colour],
         data: data.points.filter((point) => data.types[point.type].colour === group.colour).map((point) => ({
           value: [point.x, point.y],
           symbolSize: point.size,

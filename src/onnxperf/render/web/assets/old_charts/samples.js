@@ -22,7 +22,7 @@ onnxperf.charts.samples = (data, look, { width }) => {
       name: subject.name,
       symbol: symbols[place % symbols.length],
       symbolSize: data.subjects.length * subject.points.length > 1500 ? 4 : 6,
-      itemStyle: { color: look.colours[place % look.colours.length], opacity: 0.8 },
+      itemStyle: { color: look.colors[place % look.colors.length], opacity: 0.8 },
       data: subject.points.map((value, number) => ({ value, words: subject.words[number] })),
       ...(place ? {} : {
         markArea: { silent: true, itemStyle: { color: look.line, opacity: 0.3 }, label: { show: named, color: look.dim, distance: 22 }, data: bands },

@@ -12,7 +12,7 @@ onnxperf.charts.scatter = (data, look, { width }) => ({
       name: group.name,
       symbol: ["circle", "diamond", "rect", "triangle"][place % 4],
       symbolSize: 10,
-      itemStyle: { color: look.colours[group.colour], opacity: 0.85 },
+      itemStyle: { color: look.colors[group.colour], opacity: 0.85 },
       label: { show: group.labelled && width > 600, position: "right", color: look.dim, fontSize: 11, formatter: (event) => onnxperf.cut(event.data.name, 28) },
       labelLayout: { hideOverlap: true },
       data: group.points,

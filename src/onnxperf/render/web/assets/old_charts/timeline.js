@@ -87,7 +87,7 @@ onnxperf.charts.timeline = (data, look, { width, figure }) => {
     const area = params.coordSys;
     const shape = echarts.graphic.clipRectByRect({ x: left, y: top - height / 2, width: Math.max(right - left, 1), height }, area);
     if (!shape) return null;
-    const fill = look.colours[type(item.place).colour];
+    const fill = look.colors[type(item.place).colour];
     const roomy = shape.width > 34 && item.number === 1;
     return {
       type: "rect",
@@ -110,7 +110,7 @@ onnxperf.charts.timeline = (data, look, { width, figure }) => {
     dataZoom: [onnxperf.inside({ id: "inside", ...range, minValueSpan: whole / 1e5 }), { id: "slider", type: "slider", height: 18, bottom: 6, filterMode: "none", showDetail: false, ...range, minValueSpan: whole / 1e5 }],
     series: [
       { id: "marks", type: "custom", name: "", renderItem: draw, encode: { x: [0, 1], y: 2 }, clip: true, data: collect() },
-      ...legend.map((each) => ({ id: `legend ${each.name}`, type: "bar", name: each.name, color: look.colours[each.colour], data: [] })),
+      ...legend.map((each) => ({ id: `legend ${each.name}`, type: "bar", name: each.name, color: look.colors[each.colour], data: [] })),
     ],
   };
 };

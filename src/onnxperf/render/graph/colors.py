@@ -1,4 +1,4 @@
-"""Colours of drawn nodes: calm ones by the family of the operator, or a scale by what a node costs."""
+"""Colors of drawn nodes: those of charts by the family of the operator, or a scale by what a node costs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from onnxperf.records.view import Metrics, ViewNode
+from onnxperf.render.charts.base import BLUE, GREEN, GREY, LIGHT, ORANGE, PINK, RED
 from onnxperf.render.graph.boxes import Paint
 from onnxperf.wording.names import visible
 from onnxperf.wording.numbers import percent
@@ -14,6 +15,8 @@ EDGE_INK = "#6b7280"
 SCALE = ("#faebdd", "#f6b48f", "#f37651", "#e13342", "#ad1759", "#701f57")
 """From nothing to the largest share, in even steps of lightness (seaborn's rocket)."""
 UNKNOWN = "#f3f4f6"
+_TINT = 0.8
+"""Part of white in what boxes are filled with: words on them are dark."""
 _LARGER = 0.6
 """A node with the largest share is drawn so much larger than one that costs nothing."""
 
@@ -27,29 +30,36 @@ class Family(NamedTuple):
     operators: frozenset[str] = frozenset()
 
 
-def _family(name: str, fill: str, stroke: str, operators: str) -> Family:
-    return Family(name, fill, stroke, frozenset(operators.split()))
+def _family(name: str, color: int, operators: str = "") -> Family:
+    return Family(name, _mixed(LIGHT[color], "#ffffff", _TINT), LIGHT[color], frozenset(operators.split()))
+
+
+def _mixed(first: str, second: str, part: float) -> str:
+    """A color between two others."""
+    channels = zip(_channels(first), _channels(second), strict=True)
+    return "#" + "".join(f"{round(one + (other - one) * part):02x}" for one, other in channels)
+
+
+def _channels(color: str) -> tuple[int, ...]:
+    return tuple(int(color[i : i + 2], 16) for i in (1, 3, 5))
 
 
 FAMILIES = (
     _family(
         "convolution, matrix product",
-        "#dbe8f8",
-        "#5b86bf",
+        BLUE,
         "Conv ConvTranspose ConvInteger QLinearConv MatMul Gemm MatMulInteger QLinearMatMul Einsum LSTM GRU RNN "
         "Attention MultiHeadAttention FusedConv FusedMatMul FusedGemm DeformConv",
     ),
     _family(
         "activation",
-        "#fde6d3",
-        "#cf8a4d",
+        ORANGE,
         "Relu LeakyRelu PRelu Elu Selu Celu Gelu FastGelu BiasGelu QuickGelu Sigmoid HardSigmoid HardSwish Swish Tanh "
         "Softmax LogSoftmax Softplus Softsign Mish Erf Clip ThresholdedRelu",
     ),
     _family(
-        "normalisation, pooling, reduction",
-        "#dff0e0",
-        "#67a16b",
+        "normalization, pooling, reduction",
+        GREEN,
         "BatchNormalization LayerNormalization SkipLayerNormalization InstanceNormalization GroupNormalization LRN "
         "RMSNormalization SimplifiedLayerNormalization LpNormalization MaxPool AveragePool GlobalAveragePool "
         "GlobalMaxPool LpPool ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceSumSquare "
@@ -57,16 +67,15 @@ FAMILIES = (
     ),
     _family(
         "shape, data movement",
-        "#ece6f5",
-        "#8d76b5",
+        PINK,
         "Reshape Transpose Flatten Squeeze Unsqueeze Concat Split Slice Gather GatherND GatherElements Scatter "
         "ScatterND ScatterElements Expand Tile Pad Shape Size Cast CastLike Identity Constant ConstantOfShape Range "
         "Resize Upsample DepthToSpace SpaceToDepth OneHot EyeLike NonZero Where Compress ReorderInput ReorderOutput "
         "QuantizeLinear DequantizeLinear DynamicQuantizeLinear ArrayFeatureExtractor ZipMap",
     ),
-    _family("control flow", "#fbdfe6", "#c0657f", "If Loop Scan SequenceMap"),
+    _family("control flow", RED, "If Loop Scan SequenceMap"),
 )
-OTHERS = Family("other operators", "#f1f0ea", "#938f7d")
+OTHERS = _family("other operators", GREY)
 
 
 def family_of(node: ViewNode) -> Family:
@@ -81,7 +90,7 @@ def by_family(node: ViewNode) -> Paint:
 
 
 def by_share(metrics: Metrics) -> Callable[[ViewNode], Paint]:
-    """How nodes look by what they cost: colour, size, and the share in words."""
+    """How nodes look by what they cost: color, size, and the share in words."""
     largest = largest_share(metrics)
 
     def paint(node: ViewNode) -> Paint:
@@ -89,7 +98,7 @@ def by_share(metrics: Metrics) -> Callable[[ViewNode], Paint]:
         if cost is None:
             return Paint(UNKNOWN, "#9ca3af")
         part = min(max(cost.share / largest, 0.0), 1.0) if largest else 0.0
-        fill = colour_at(part)
+        fill = color_at(part)
         return Paint(
             fill,
             "#7c4a3a",
@@ -108,14 +117,8 @@ def largest_share(metrics: Metrics) -> float:
     return max((cost.share for cost in metrics.nodes.values()), default=0.0)
 
 
-def colour_at(part: float) -> str:
-    """The colour at a place of the scale, from 0 to 1."""
+def color_at(part: float) -> str:
+    """The color at a place of the scale, from 0 to 1."""
     place = part * (len(SCALE) - 1)
     step = min(int(place), len(SCALE) - 2)
-    low, high = _channels(SCALE[step]), _channels(SCALE[step + 1])
-    mixed = (round(a + (b - a) * (place - step)) for a, b in zip(low, high, strict=True))
-    return "#" + "".join(f"{channel:02x}" for channel in mixed)
-
-
-def _channels(colour: str) -> tuple[int, ...]:
-    return tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return _mixed(SCALE[step], SCALE[step + 1], place - step)

@@ -1,0 +1,125 @@
+"""A graph on a page: a drawing that can be moved and searched, and its nodes as a table that is linked with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from onnxperf.records.profile import link
+from onnxperf.records.view import GraphView, NodeMetric, ViewGraph, ViewNode
+from onnxperf.render.graph.shared import operator_text, type_text
+from onnxperf.render.kit.column import NAME, NUMBER, SHARE, TEXT, Column, Format
+from onnxperf.render.kit.page import Drawing, Line, Section
+from onnxperf.render.kit.table import Table
+from onnxperf.wording.names import capital, name_of, visible
+from onnxperf.wording.numbers import count, grouped, magnitude, microseconds, size
+
+MOST_BOXES = 3_000
+"""Nodes up to which a graph is drawn."""
+_LARGEST = 4_000_000
+"""Characters of a drawing: a page stays below 8 MB."""
+_MOST_ROWS = 3_000
+_MOST_LETTERS = 200
+"""Of the attributes of a node."""
+Keys = Mapping[str, tuple[str, ...]]
+"""By the key of a node in its view what its box stands for on the page, then what it belongs to."""
+
+
+class DrawnGraph(NamedTuple):
+    """A model that is drawn on a page."""
+
+    view: GraphView
+    """With metrics, it is colored by them."""
+    keys: Keys
+
+
+NO_GRAPH = Line("The graph is drawn if the model was profiled just now; onnxperf view draws it at any time.", "dim")
+_HOW = (
+    "Click a node to find its row; click into the drawing, then the wheel enlarges. Keys: + and -, arrows, 0 for the "
+    "whole."
+)
+
+
+def graph_part(graph: DrawnGraph) -> Drawing | Line:
+    """The drawing, colored if the view has metrics; a sentence if it would be too large."""
+    view, nodes = graph.view, graph.view.totals.nodes
+    if nodes > MOST_BOXES:
+        return _left_out(f"it has {count(nodes, 'node')}, and a page shows up to {grouped(MOST_BOXES)}")
+    from onnxperf.render.graph.svg import graph_svg  # layouts are made only where a graph is drawn
+
+    svg = graph_svg(view, view.metrics, interactive=False, keys=graph.keys)
+    if len(svg) > _LARGEST:
+        return _left_out("its drawing would be larger than the rest of the page")
+    colored = f" {capital(visible(view.metrics.title))}." if view.metrics is not None else ""
+    return Drawing("Graph", f"The graph of {name_of(view.model)}: {count(nodes, 'node')}.{colored} {_HOW}", svg)
+
+
+def _left_out(why: str) -> Line:
+    return Line(f"The graph is not drawn here: {why}. onnxperf view lists it.", "dim")
+
+
+def view_sections(view: GraphView) -> list[Section]:
+    """A page of a model alone: its drawing, and a table of its nodes."""
+    placed = list(_placed(view))
+    keys = {each.node.key: (link(each.path, each.node.label),) for each in placed}
+    drawing, nodes = graph_part(DrawnGraph(view, keys)), _nodes_table(view, placed, keys)
+    return [Section("Graph", [drawing], on="page"), Section("Nodes", [nodes], on="page")]
+
+
+# ---------------------------------------------------------------- nodes
+
+
+class _Placed(NamedTuple):
+    """A node with the nodes whose bodies it is in, its graph, and what it costs."""
+
+    path: tuple[str, ...]
+    node: ViewNode
+    graph: ViewGraph
+    cost: NodeMetric | None
+
+
+def _placed(view: GraphView) -> Iterator[_Placed]:
+    costs = view.metrics.nodes if view.metrics is not None else {}
+    yield from _inside(view.graph, (), costs)
+    for function in view.functions:
+        yield from _inside(function.graph, (f"function {function.name}",), costs)
+
+
+def _inside(graph: ViewGraph, path: tuple[str, ...], costs: Mapping[str, NodeMetric]) -> Iterator[_Placed]:
+    for node in graph.nodes:
+        yield _Placed(path, node, graph, costs.get(node.key))
+        for body in node.subgraphs.values():
+            yield from _inside(body, (*path, node.label), costs)
+
+
+def _nodes_table(view: GraphView, placed: list[_Placed], keys: Keys) -> Table[_Placed]:
+    """A row per node, the most costly first if that is known."""
+    kept = sorted(placed, key=lambda row: -(row.cost.value if row.cost is not None else 0.0))[:_MOST_ROWS]
+    columns: list[Column[_Placed]] = [
+        Column("node", "node", lambda row: " > ".join((*row.path, row.node.label)), NAME),
+        Column("op_type", "operator", lambda row: operator_text(row.node.domain, row.node.op_type)),
+        Column("share", "share", lambda row: None if row.cost is None else row.cost.share, SHARE),
+        Column("cost", "cost", lambda row: None if row.cost is None else row.cost.value, NUMBER, text=_cost),
+        Column("outputs", "outputs", _outputs),
+        Column("macs", "multiply-adds", lambda row: row.node.macs, Format(magnitude)),
+        Column("attributes", "attributes", _attributes, TEXT),
+    ]
+    more = f", {grouped(_MOST_ROWS)} of {grouped(len(placed))}" if len(kept) < len(placed) else ""
+    return Table(columns, kept, f"Nodes{more}", link=lambda row: keys[row.node.key][0])
+
+
+_WRITE: Mapping[str, Callable[[Any], str]] = {"us": microseconds, "bytes": size}
+
+
+def _cost(row: _Placed) -> str:
+    return "" if row.cost is None else _WRITE[row.cost.unit](row.cost.value)
+
+
+def _outputs(row: _Placed) -> str:
+    values = [row.graph.types.get(name) for name in row.node.outputs]
+    return ", ".join(type_text(value) for value in values if value is not None)
+
+
+def _attributes(row: _Placed) -> str:
+    given = [f"{name} {text}" for name, text in row.node.attributes if name not in row.node.defaults]
+    return ", ".join(given)[:_MOST_LETTERS]

@@ -1,0 +1,116 @@
+"""A forest as matplotlib draws it: names at the left, intervals around the line at 1, words at the right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from matplotlib.axes import Axes
+
+from onnxperf.render.charts.base import Axis
+from onnxperf.render.charts.forest import Forest, Mark
+from onnxperf.render.paint.shared import (
+    Handles,
+    Look,
+    Room,
+    Size,
+    bare,
+    inches_of,
+    look_of,
+    more_rows,
+    name_rows,
+    nothing,
+    row_height,
+    rows_in,
+    value_axis,
+    widened,
+    write,
+)
+from onnxperf.render.paint.words import SMALL, fitting_names, width_of
+from onnxperf.wording.numbers import factor
+
+_PITCH = 0.235
+"""Inches from row to row."""
+_WORDS = 0.42
+"""Part of the width that the words at the right may take."""
+_CAP = 2.6
+"""Half the height of an end of an interval in points."""
+
+
+class _Cut(NamedTuple):
+    """What lies beyond an end of the axis."""
+
+    at: float
+    sign: str
+    value: float
+
+
+def size(picture: Forest, room: Room) -> Size:
+    """A row per mark."""
+    names = [mark.name for mark in picture.marks]
+    return Size(max(row_height(len(names), _PITCH, names, room), 2 * _PITCH))
+
+
+def paint(ax: Axes, picture: Forest, room: Room) -> Handles:
+    """A row per comparison: value, interval, and what lies beyond the axis as an arrow with its value."""
+    if not picture.marks:
+        return nothing(ax)
+    look = look_of(ax)
+    bare(ax, look)
+    rows = rows_in(ax, len(picture.marks))
+    marks = picture.marks[:rows]
+    name_rows(ax, [mark.name for mark in marks], room, look)
+    width, _ = inches_of(ax)
+    labels = fitting_names([mark.label for mark in marks], _WORDS * width, SMALL)
+    part = (max(width_of(label, SMALL) for label in labels) + 0.12) / width
+    high = widened(picture.axis, [(picture.axis.high, part)])
+    value_axis(ax, picture.axis, look, high, more_rows(len(picture.marks), rows))
+    ax.spines["bottom"].set_bounds(picture.axis.low, picture.axis.high)
+    _draw_behind(ax, picture, look)
+    for row, (mark, label) in enumerate(zip(marks, labels, strict=True)):
+        _draw_mark(ax, mark, row, picture.axis, look)
+        write(ax, label, (high, row), ha="right", color=look.ink)
+    return []
+
+
+def _draw_behind(ax: Axes, picture: Forest, look: Look) -> None:
+    """The line at 1, and the band of what does not matter."""
+    axis = picture.axis
+    if picture.effect:
+        ends = (1 / (1 + picture.effect), 1 + picture.effect)
+        ax.axvspan(*(_within(end, axis) for end in ends), color=look.grid, linewidth=0, zorder=0.4)
+    if axis.low <= 1 <= axis.high:
+        ax.axvline(1, color=look.dim, linewidth=0.8, zorder=1)
+
+
+def _draw_mark(ax: Axes, mark: Mark, row: int, axis: Axis, look: Look) -> None:
+    color = look.colors[mark.color]
+    low, value, high = (_within(each, axis) for each in (mark.low, mark.value, mark.high))
+    ax.plot([low, high], [row, row], color=color, linewidth=1.4, solid_capstyle="butt", zorder=3)
+    for end, of in ((low, mark.low), (high, mark.high)):
+        if end == of != mark.value:
+            ax.plot([end], [row], "|", color=color, markersize=2 * _CAP, markeredgewidth=1.2, zorder=3)
+    if value == mark.value:
+        ax.plot([value], [row], "o", color=color, markersize=4.6, markeredgecolor=look.back, markeredgewidth=0.5, zorder=4)
+    for cut in _cuts(mark, axis):
+        _draw_cut(ax, cut, row, color, look)
+
+
+def _cuts(mark: Mark, axis: Axis) -> Iterator[_Cut]:
+    if mark.low < axis.low:
+        yield _Cut(axis.low, "<", mark.value if mark.value < axis.low else mark.low)
+    if mark.high > axis.high:
+        yield _Cut(axis.high, ">", mark.value if mark.value > axis.high else mark.high)
+
+
+def _draw_cut(ax: Axes, cut: _Cut, row: int, color: str, look: Look) -> None:
+    """An arrow at the edge, and its value above the line, where nothing else is."""
+    is_left = cut.sign == "<"
+    tip: dict[str, Any] = {"color": color, "markersize": 5, "markeredgewidth": 0, "clip_on": False, "zorder": 4}
+    ax.plot([cut.at], [row], cut.sign, **tip)
+    how: dict[str, Any] = {"ha": "left" if is_left else "right", "va": "bottom", "color": look.ink}
+    write(ax, factor(cut.value), (cut.at, row), (-2 if is_left else 2, 1.2), **how)
+
+
+def _within(value: float, axis: Axis) -> float:
+    return min(max(value, axis.low), axis.high)

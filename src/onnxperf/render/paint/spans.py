@@ -1,0 +1,133 @@
+"""Spans as matplotlib draws them: lanes of rectangles; those that are narrower than a dot are drawn together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+
+from onnxperf.render.charts.spans import Spans
+from onnxperf.render.paint.shared import (
+    Handles,
+    Look,
+    Room,
+    Size,
+    bare,
+    inches_of,
+    ink_on,
+    look_of,
+    name_rows,
+    nothing,
+    value_axis,
+    write,
+)
+from onnxperf.render.paint.words import SMALL, height_of, limited, width_of
+
+_NAMED, _THIN, _LEAST = 0.24, 0.165, 0.04
+"""Inches from lane to lane: with names, without, and of very many."""
+_TALLEST = 8.0
+_DOT = 1 / 300
+"""Inches below which spans are drawn together."""
+_LEAST_WORDS = 0.28
+"""Inches of a span from which on part of its name is written."""
+
+
+class _Box(NamedTuple):
+    """A span, or several that are too narrow to be told apart, of which the widest is `item`."""
+
+    start: float
+    end: float
+    lane: int
+    item: int
+    widest: float
+
+
+def size(picture: Spans, room: Room) -> Size:  # noqa: ARG001
+    """A lane each."""
+    lanes = max(len(picture.lanes), 2)
+    pitch = _NAMED if any(picture.lanes) else _THIN
+    return Size(max(lanes * max(min(pitch, _TALLEST / lanes), _LEAST), 2 * pitch))
+
+
+def paint(ax: Axes, picture: Spans, room: Room) -> Handles:
+    """Rectangles in lanes; returns what the colors mean."""
+    if not picture.lanes or not len(picture.starts):
+        return nothing(ax)
+    look = look_of(ax)
+    bare(ax, look)
+    value_axis(ax, picture.axis, look)
+    _name_lanes(ax, picture, room, look)
+    width, height = inches_of(ax)
+    per_inch = (picture.axis.high - picture.axis.low) / width
+    boxes = list(_boxes(picture, per_inch * _DOT))
+    _draw(ax, boxes, picture, per_inch, look)
+    if height / len(picture.lanes) >= height_of(1, SMALL):
+        _write_names(ax, boxes, picture, per_inch, look)
+    return [Patch(color=look.colors[color], label=name, linewidth=0) for name, color in picture.legend]
+
+
+def _name_lanes(ax: Axes, picture: Spans, room: Room, look: Look) -> None:
+    """Names of lanes, or of every few if there is no room for all."""
+    _, height = inches_of(ax)
+    step = -(-len(picture.lanes) * height_of(1) // height)
+    shown = [name if place % step == 0 else "" for place, name in enumerate(picture.lanes)]
+    name_rows(ax, shown, room, look)
+    if not any(picture.lanes):
+        ax.set_yticks([])
+
+
+def _boxes(picture: Spans, dot: float) -> Iterator[_Box]:
+    """All spans of each lane in their order; short neighbors are one."""
+    lanes: dict[int, list[tuple[float, float, int]]] = defaultdict(list)
+    for start, width, lane, item in zip(picture.starts, picture.widths, picture.lane, picture.item, strict=True):
+        end = start + width
+        if end >= picture.axis.low and start <= picture.axis.high:
+            lanes[lane].append((max(start, picture.axis.low), min(end, picture.axis.high), item))
+    for lane, spans in lanes.items():
+        yield from _merged(lane, sorted(spans), dot)
+
+
+def _merged(lane: int, spans: list[tuple[float, float, int]], dot: float) -> Iterator[_Box]:
+    run: _Box | None = None
+    for start, end, item in spans:
+        box = _Box(start, end, lane, item, end - start)
+        if run is not None and box.widest < dot and run.end - run.start < 2 * dot and start - run.start < 2 * dot:
+            widest = max(run, box, key=lambda each: each.widest)
+            run = widest._replace(start=run.start, end=max(run.end, end))
+            continue
+        if run is not None:
+            yield run
+        run = box
+    if run is not None:
+        yield run
+
+
+def _draw(ax: Axes, boxes: list[_Box], picture: Spans, per_inch: float, look: Look) -> None:
+    """All boxes of a color and a lane at once; thin lines of the background part those that are wide enough."""
+    groups: dict[tuple[int, str, bool], list[tuple[float, float]]] = defaultdict(list)
+    for box in boxes:
+        width = max(box.end - box.start, per_inch * _DOT)
+        parted = width > 4 * per_inch * _DOT
+        groups[box.lane, look.colors[picture.items[box.item].color], parted].append((box.start, width))
+    tall = 0.96 if picture.enlarges or not any(picture.lanes) else 0.78
+    for (lane, color, parted), group in groups.items():
+        edge = {"edgecolor": look.back, "linewidth": 0.35} if parted else {"linewidth": 0.0}
+        ax.broken_barh(group, (lane - tall / 2, tall), facecolor=color, zorder=2, **edge)  # type: ignore[arg-type]
+
+
+def _write_names(ax: Axes, boxes: list[_Box], picture: Spans, per_inch: float, look: Look) -> None:
+    """Names in the boxes that are wide enough for them, or for their beginning."""
+    for box in boxes:
+        inches = (box.end - box.start) / per_inch
+        item = picture.items[box.item]
+        if inches < _LEAST_WORDS or not item.name:
+            continue
+        words = limited(item.name, inches - 0.06, SMALL)
+        if len(words) > 3 or words == item.name:
+            middle = (box.start + box.end) / 2
+            whole = width_of(words, SMALL) <= inches
+            if whole:
+                write(ax, words, (middle, box.lane), ha="center", color=ink_on(look.colors[item.color]))

@@ -1,0 +1,168 @@
+"""How long single calls take: their distribution and their percentiles."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from onnxperf.records.race import P90_CALLS, P99_CALLS, Case, Subject
+from onnxperf.render.charts.base import PERCENT, Axis, Chart, axis_of, chosen_chart, named_axis, time_unit
+from onnxperf.render.charts.plot import Plot, Series, with_rounded
+from onnxperf.render.kit.column import NAME, NS, WHOLE, Column, for_screens
+from onnxperf.render.kit.table import Table
+from onnxperf.render.race.subjects import CASE, COLUMNS, Look, looks_of, part_table, raced
+from onnxperf.wording.names import name_of
+from onnxperf.wording.numbers import count, duration, percent
+
+_LEAST_CALLS = 20
+"""Single calls that a distribution needs at least."""
+_TAIL, _FURTHEST = 0.995, 5.0
+"""Part of the calls, and how many times the median, that a distribution shows: slow ones would squeeze all others."""
+_LOG_FROM = 3.0
+"""Ratio of the longest to the shortest time from which on the axis of a distribution is logarithmic."""
+_FINEST, _FEWEST, _MOST = 1.02, 20, 160
+"""Ratio of the ends of a bin at least, and how many bins there are."""
+_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_PERCENTILES = {"min": "min_ns", "p50": "median_ns", "p90": "p90_ns", "p99": "p99_ns", "max": "max_ns"}
+
+
+class _Calls(NamedTuple):
+    """The single calls of a subject, the fastest first."""
+
+    label: str
+    subject: Subject
+    times: Sequence[int]
+
+
+def call_charts(cases: Mapping[str, Case]) -> list[Chart]:
+    """All that is known about single calls."""
+    return [*distribution_chart(cases), *percentile_chart(cases)]
+
+
+# ---------------------------------------------------------------- the distribution
+
+
+def distribution_chart(cases: Mapping[str, Case]) -> list[Chart]:
+    """The share of single calls in each of many small ranges of time."""
+    rows = [_Calls(label, each, sorted(each.call_ns)) for label, case in cases.items() for each in _timed(case)]
+    looks = looks_of(cases.values())
+    pictures = {label: _histograms([row for row in rows if row.label == label], looks) for label in cases}
+    summary = (
+        f"{count(sum(len(row.times) for row in rows), 'single call')} by how long they took: the height is the share "
+        "of a subject's calls in a range of time. The slowest calls are beyond the right end."
+    )
+    drawn = {label: each for label, each in pictures.items() if each.series}
+    return chosen_chart("Distribution", summary, drawn, Table(_QUANTILE_COLUMNS, rows), CASE)
+
+
+def _timed(case: Case) -> list[Subject]:
+    return [each for each in case.subjects if len(each.call_ns) >= _LEAST_CALLS and min(each.call_ns) > 0]
+
+
+def _quantile(share: float) -> Callable[[_Calls], float]:
+    return lambda row: row.times[round(share * (len(row.times) - 1))]
+
+
+_QUANTILE_COLUMNS: list[Column[_Calls]] = [
+    for_screens(CASE, lambda row: row.label),
+    for_screens("name", lambda row: row.subject.name, NAME),
+    for_screens("calls", lambda row: len(row.times), WHOLE),
+    *(for_screens(f"{100 * share:.0f} %", _quantile(share), NS) for share in _QUANTILES),
+]
+
+
+def _histograms(rows: Sequence[_Calls], looks: Mapping[str, Look]) -> Plot:
+    edges = _edges([row.times for row in rows])
+    unit = time_unit([min((row.times[len(row.times) // 2] for row in rows), default=0)])
+    series = [_histogram(row, edges, looks[row.subject.name], alone=len(rows) == 1) for row in rows]
+    shares = [share for each in series for share in each.ys]
+    return Plot(
+        x=axis_of("time of a call", edges, unit, log_from=_LOG_FROM),
+        y=axis_of("share of calls", shares, PERCENT, from_zero=True, log_from=math.inf),
+        series=series,
+    )
+
+
+def _edges(several: Sequence[Sequence[int]]) -> list[float]:
+    """Ends of bins of the same ratio, from the fastest call to nearly the slowest one."""
+    if not several:
+        return []
+    low = min(times[0] for times in several)
+    high = max([_nearly_slowest(times) for times in several] + [low * _FINEST])
+    number = min(max(int(math.log(high / low) / math.log(_FINEST)), _FEWEST), _MOST)
+    step = (high / low) ** (1 / number)
+    return [low * step**place for place in range(number + 1)]
+
+
+def _nearly_slowest(times: Sequence[int]) -> float:
+    return min(times[int(_TAIL * (len(times) - 1))], _FURTHEST * times[len(times) // 2])
+
+
+def _histogram(row: _Calls, edges: Sequence[float], look: Look, alone: bool) -> Series:
+    below = [bisect_left(row.times, edge) for edge in edges]
+    shares = [(after - before) / len(row.times) for before, after in zip(below, below[1:], strict=False)]
+    words = [
+        f"{percent(share)} of {count(len(row.times), 'call')}\nin {duration(low)} to {duration(high)}"
+        for share, low, high in zip(shares, edges, edges[1:], strict=False)
+    ]
+    # The last point ends the last bin.
+    return with_rounded(
+        Series(
+            name=name_of(row.subject.name),
+            xs=edges,
+            ys=[*shares, 0.0],
+            color=look.color,
+            symbol=look.symbol,
+            shape="area" if alone else "step",
+            words=[*words, ""],
+        )
+    )
+
+
+# ---------------------------------------------------------------- percentiles
+
+
+def percentile_chart(cases: Mapping[str, Case]) -> list[Chart]:
+    """The fastest call, the median, the 90th and the 99th percentile, and the slowest call of each subject."""
+    rows = [row for row in raced(cases) if any(_values(row.subject))]
+    looks = looks_of(cases.values())
+    pictures = {label: _lines(case, looks) for label, case in cases.items() if any(map(_has_values, case.subjects))}
+    summary = (
+        "The fastest single call, percentiles and the slowest call, a line per subject; "
+        f"p90 needs {P90_CALLS} calls, p99 needs {P99_CALLS}."
+    )
+    columns = [column._replace(width=0) for column in COLUMNS if column.key in _PERCENTILES.values()]
+    return chosen_chart("Percentiles", summary, pictures, part_table(rows, columns), CASE)
+
+
+def _values(subject: Subject) -> list[float | None]:
+    found = (getattr(subject, key) for key in _PERCENTILES.values())
+    return [ns if ns is not None and math.isfinite(ns) and ns > 0 else None for ns in found]
+
+
+def _has_values(subject: Subject) -> bool:
+    return any(_values(subject))
+
+
+def _lines(case: Case, looks: Mapping[str, Look]) -> Plot:
+    series = [_line(each, looks[each.name]) for each in case.subjects if _has_values(each)]
+    times = [ns for each in series for ns in each.ys if ns is not None]
+    x: Axis = named_axis(list(_PERCENTILES))
+    return Plot(x=x, y=axis_of("time of a call", times, time_unit([min(times)])), series=series, tall=320)
+
+
+def _line(subject: Subject, look: Look) -> Series:
+    named = zip(_PERCENTILES, _values(subject), strict=True)
+    known = [(place, name, ns) for place, (name, ns) in enumerate(named) if ns is not None]
+    return with_rounded(
+        Series(
+            name=name_of(subject.name),
+            xs=[float(place) for place, _, _ in known],
+            ys=[ns for _, _, ns in known],
+            color=look.color,
+            symbol=look.symbol,
+            words=[f"{name} {duration(ns)}" for _, name, ns in known],
+        )
+    )

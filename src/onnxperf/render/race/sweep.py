@@ -1,0 +1,318 @@
+"""A sweep as a page: a row per case, which subject wins where, times over sizes, and what is missing and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from onnxperf.records.race import Bench, Case
+from onnxperf.records.sweep import (
+    Duel,
+    Estimate,
+    SweepModel,
+    SweepPanel,
+    SweepRow,
+    cells_of,
+    rate_unit,
+    subject_in,
+    subjects_of,
+    values_of,
+    varying,
+)
+from onnxperf.render.charts.base import Chart
+from onnxperf.render.kit.column import FILES_ONLY, NS, NUMBER, RATE, Column, for_files, for_screens
+from onnxperf.render.kit.comparison import VERDICT_STYLES, Compared, ratio_columns
+from onnxperf.render.kit.page import GAP, INTERRUPTED, Answer, Heading, Line, Note, Page, Part, Section
+from onnxperf.render.kit.table import Table
+from onnxperf.render.race.page import race_facts
+from onnxperf.render.race.sections import cases_sections, labels_of
+from onnxperf.render.race.sweep_cells import (
+    REASON,
+    SIZE,
+    SUBJECT,
+    Place,
+    compared,
+    dim_columns,
+    place_columns,
+    short_dim,
+    status_style,
+)
+from onnxperf.render.race.sweep_lines import lines_charts
+from onnxperf.render.race.sweep_map import WHO_WINS, map_charts, suits_map, times_charts
+from onnxperf.wording.names import dims_text, first_of, name_of, shortened
+from onnxperf.wording.numbers import count, duration, rough_time
+from onnxperf.wording.spans import in_one, kind_of
+
+MAX_LINES = 20
+"""Lines of reasons or notes before the rest becomes a number."""
+MOST_ANSWERS = 6
+"""Stretches of sizes that are answers; of more, a page only has how many cases each subject wins."""
+MOST_RACES = 12
+"""Cases up to which a page has each race with its samples."""
+_MOST_NAMES = 4
+"""Cases that a note names."""
+_NAME = 18
+"""Room for the name of a subject in a heading."""
+_WINNER = "bold green"
+_UNDECIDED = "?"
+_ALL = "all"
+"""Subjects of a case that failed as a whole."""
+_TIMED = ("differs", "pending")
+"""Words that stand beside a time."""
+
+
+def sweep_page(bench: Bench, models: Sequence[SweepModel], panels: Sequence[SweepPanel], answer: str) -> Page:
+    """Heading, a row per case, matrices, reasons, winners and notes; on HTML pages also charts and a few races."""
+    subjects = [subject for case in bench.cases for subject in case.subjects]
+    facts = [count(len(bench.cases), "case"), *race_facts(subjects, bench.machine)]
+    tables = [part for each in models for part in _tables(each, several=len(models) > 1)]
+    missing = missing_table(bench.cases)
+    sections = [
+        Section(WHO_WINS, map_charts(panels, models, every=True), "page"),
+        Section("Times over sizes", lines_charts(panels, models, every=True), "page"),
+        Section("Times of every case", times_charts(panels, models, every=True), "page"),
+        Section("What is missing", [missing] if missing.rows else [], "page"),
+    ]
+    races = cases_sections(labels_of(bench.cases), "Races") if len(bench.cases) <= MOST_RACES else []
+    return [
+        Heading(", ".join(name_of(each.model) for each in models), facts),
+        Section("Cases", tables, "screen"),
+        *_told(bench, models, answer),
+        *(each for each in sections if each.parts),
+        *races,
+    ]
+
+
+def sweep_charts(models: Sequence[SweepModel], panels: Sequence[SweepPanel]) -> list[Chart]:
+    """What a file shows of many cases: maps over two dimensions, lines over one, a matrix of models with one size."""
+    alone = [panel for panel in panels if not panel.dims]
+    maps = [panel for panel in panels if suits_map(panel)]
+    others = [panel for panel in panels if panel.dims and not suits_map(panel)]
+    of_models = map_charts(alone, models) or times_charts(alone, models)
+    return [*map_charts(maps, models), *lines_charts(others, models), *of_models]
+
+
+def live_page(models: Sequence[SweepModel]) -> Page:
+    """The cases so far, as tables that fill in."""
+    return [cases_table([each], name_of(each.model)) for each in models]
+
+
+def plan_page(keys: Sequence[str], estimate: Estimate) -> Page:
+    """The cases of a sweep that is not run, and how long it would take on this machine."""
+    total = Line(f"{count(len(keys), 'case')}, about {rough_time(estimate.total_s)} on this machine", "bold")
+    named = {"racing": estimate.racing_s, "start-up": estimate.starting_s, "building models": estimate.building_s}
+    parts = ", ".join(f"{name} {rough_time(seconds)}" for name, seconds in named.items() if seconds)
+    how = [Line(f"{parts}; calls that take longer than 10 ms make it longer", "dim")] if parts else []
+    return [*map(Line, keys), *([GAP] if keys else []), total, *how]
+
+
+# ---------------------------------------------------------------- parts
+
+
+def _tables(model: SweepModel, several: bool) -> list[Part]:
+    """A row per case, over two dimensions a matrix per subject, and what is missing and why."""
+    two = len(varying(model.cases)) == 2
+    matrices = [_matrix(model, name) for name in subjects_of(model.cases)] if two else []
+    reasons = [Line(line) for line in _limited(model.reasons, "reason")]
+    return [cases_table([model], _title(model, several)), *matrices, *([GAP, *reasons] if reasons else [])]
+
+
+def _title(model: SweepModel, several: bool) -> str:
+    """Which speedup the table of cases shows, and against what."""
+    text = f"{name_of(model.model)}: time of a call" if several else "Time of a call"
+    if not model.rivals or model.baseline is None:
+        return text
+    rival = name_of(model.rivals[0]) if len(model.rivals) == 1 else "the best rival"
+    return f"{text}, paired speedup of {rival} against {name_of(model.baseline)}"
+
+
+def _told(bench: Bench, models: Sequence[SweepModel], answer: str) -> list[Part]:
+    """How many cases each subject wins, the winners of stretches of sizes, where there is none, and the notes."""
+    winners = _named(models, [each.winners for each in models], ", ")
+    undecided = _named(models, [each.undecided for each in models], ": ")
+    told: list[Part] = [INTERRUPTED] if any(case.interrupted for case in bench.cases) else []
+    told += [Answer(answer)] if answer else []
+    if len(winners) <= MOST_ANSWERS:
+        told += map(Answer, winners)
+    else:
+        told += (Line(line, "bold", on="screen") for line in _limited(winners, "stretch", "stretches"))
+    told += (Line(line, on="screen") for line in _limited(undecided, "reason"))
+    told += map(Note, [*_named(models, [each.notes for each in models], ": "), *notes_of(bench.cases)])
+    return [GAP, *told] if told else []
+
+
+def _named(models: Sequence[SweepModel], lines: Iterable[Sequence[str]], sign: str) -> list[str]:
+    """The lines of all models, with their names if there are several."""
+    several = len(models) > 1
+    found = zip(models, lines, strict=True)
+    return [f"{name_of(each.model)}{sign}{line}" if several else line for each, own in found for line in own]
+
+
+def notes_of(cases: Sequence[Case]) -> list[str]:
+    """What a reader must know, each note once, with the names of its cases where it is not true of all."""
+    found: dict[str, dict[str, str]] = {}
+    several = len({case.model for case in cases}) > 1
+    for at, case in enumerate(cases):
+        sizes = dims_text(case.dims)
+        name = " ".join(filter(None, [name_of(case.model) if several or not sizes else "", sizes]))
+        for note in dict.fromkeys(case.notes):
+            found.setdefault(kind_of(note), {})[f"{at} {name}"] = note
+    texts = []
+    for notes in found.values():
+        names = [key.partition(" ")[2] for key in notes]
+        where = "" if len(notes) >= len(cases) else f" ({first_of(names, _MOST_NAMES)})"
+        texts.append(f"{in_one(list(notes.values()))}{where}")
+    return _limited(texts, "note")
+
+
+def _limited(lines: Sequence[str], word: str, words: str = "") -> list[str]:
+    if len(lines) <= MAX_LINES:
+        return list(lines)
+    left_out = count(len(lines) - MAX_LINES + 1, f"other {word}", f"other {words}" if words else "")
+    return [*lines[: MAX_LINES - 1], f"and {left_out}"]
+
+
+# ---------------------------------------------------------------- a row per case
+
+
+def cases_table(models: Sequence[SweepModel], title: str = "", per_1000: bool = False) -> Table[SweepRow]:
+    """A row per case: sizes, the time of each subject, and how the best rival does against the baseline.
+
+    Files have times in seconds, of one call or `per_1000` calls, and status, speedup and verdict of each subject. On a
+    narrow console subjects continue in tables below, each with the sizes.
+    """
+    rows = [row for each in models for row in each.rows]
+    cases, seconds = [row.case for row in rows], 1e-6 if per_1000 else 1e-9
+    unit = "s per 1000 calls" if per_1000 else "s per call"
+    columns: list[Column[SweepRow]] = [
+        for_files("model", lambda row: row.case.model),
+        *(column.of(lambda row: row.case) for column in dim_columns(cases)),
+        for_files("unit", lambda _row: unit),
+    ]
+    rivals = {name for row in rows for name in row.duels}
+    for name in subjects_of(cases):
+        columns += [_time_column(name, seconds), for_files(f"{name} status", _status_of(name))]
+        columns += _duel_columns(name) if name in rivals else []
+    return Table([*columns, *_best_columns(models, rate_unit(cases))], rows, title)
+
+
+def _time_column(name: str, seconds: float) -> Column[SweepRow]:
+    def value(row: SweepRow) -> float | None:
+        ns = _place(row, name).ns
+        return None if ns is None else ns * seconds
+
+    return Column(
+        name,
+        shortened(name_of(name), _NAME),
+        value,
+        NUMBER._replace(excel="General"),
+        style=lambda row: _time_style(row, name),
+        text=lambda row: _time_text(row, name),
+        breaks=True,
+    )
+
+
+def _status_of(name: str) -> Callable[[SweepRow], str]:
+    return lambda row: _place(row, name).word or "ok"
+
+
+def _place(row: SweepRow, name: str) -> Place:
+    return Place(row.case.model, row.case, name)
+
+
+def _duel_columns(name: str) -> list[Column[SweepRow]]:
+    """A rival against the baseline, for files."""
+    by = Compared[SweepRow](
+        name=lambda _row: name,
+        of=lambda row: compared(row.duels.get(name) or Duel(None, None)),
+        key=f"{name} speedup",
+        verdict=f"{name} verdict",
+    )
+    return [column._replace(width=FILES_ONLY) for column in ratio_columns(by)]
+
+
+def _best_columns(models: Sequence[SweepModel], rate: str) -> list[Column[SweepRow]]:
+    """The best rival against the baseline, and how many items a second the fastest gets through, for screens."""
+    usual = {id(row): each.baseline for each in models for row in each.rows}
+
+    def rival(row: SweepRow) -> str:
+        found = "" if row.rival is None else name_of(row.rival)
+        # Where the usual baseline has no time, the speedup is against that of the case.
+        return f"{found} against {name_of(row.against or '')}" if found and row.against != usual[id(row)] else found
+
+    several = any(len(each.rivals) > 1 for each in models)
+    by = Compared[SweepRow](name=rival, of=lambda row: compared(row.duel))
+    return [
+        *([for_screens("best rival", rival, room=10, width=60)] if several else []),
+        *(column._replace(key="") for column in ratio_columns(by)),
+        for_screens(rate, lambda row: row.rate, RATE, width=80),
+    ]
+
+
+def _time_text(row: SweepRow, name: str) -> str:
+    """A time, or the word that stands in its place; outputs that differ and races that were interrupted have both."""
+    subject, word = subject_in(row.case, name), _place(row, name).word
+    if subject is None or (word and word not in _TIMED) or (word and subject.time_ns is None):
+        return word
+    return f"{duration(subject.time_ns)} {word}".rstrip()
+
+
+def _time_style(row: SweepRow, name: str) -> str:
+    word = _place(row, name).word
+    return status_style(word) if word else _WINNER if name in row.first else ""
+
+
+# ---------------------------------------------------------------- matrices
+
+
+def _matrix(model: SweepModel, name: str) -> Table[int]:
+    """The times of one subject over the two dimensions that vary, each with its verdict."""
+    down, across = varying(model.cases)
+    rows = {id(row.case): row for row in model.rows}
+    found = {place: rows[id(case)] for place, case in cells_of(model.cases, down, across).items()}
+    columns: list[Column[int]] = [for_screens(short_dim(down), lambda size: size, SIZE)]
+    columns += [_matrix_column(name, size, short_dim(across), found) for size in values_of(model.cases, across)]
+    undecided = any(_is_undecided(row, name) for row in model.rows)
+    sign = f", {_UNDECIDED} undecided against {name_of(model.baseline or '')}" if undecided else ""
+    return Table(columns, values_of(model.cases, down), f"{name_of(name)}, time per call{sign}", optional=True)
+
+
+def _matrix_column(name: str, across: int, dim: str, rows: Mapping[tuple[int, int], SweepRow]) -> Column[int]:
+    def text(size: int) -> str:
+        row = rows.get((size, across))
+        if row is None:
+            return ""
+        return _time_text(row, name) + (f" {_UNDECIDED}" if _is_undecided(row, name) else "")
+
+    def style(size: int) -> str:
+        row = rows.get((size, across))
+        if row is None:
+            return ""
+        duel = row.duels.get(name)
+        verdict = duel.verdict if duel is not None and duel.speedup is not None else None
+        return _time_style(row, name) or VERDICT_STYLES.get(verdict or "", "")
+
+    def value(size: int) -> float | None:
+        row = rows.get((size, across))
+        return None if row is None else _place(row, name).ns
+
+    return for_screens(f"{dim}={across}", value, NS, style=style, text=text)
+
+
+def _is_undecided(row: SweepRow, name: str) -> bool:
+    duel = row.duels.get(name)
+    return duel is not None and duel.speedup is not None and duel.verdict == "undecided"
+
+
+# ---------------------------------------------------------------- what is missing
+
+
+def missing_table(cases: Sequence[Case]) -> Table[Place]:
+    """Every subject that was not measured, or whose outputs differ, with the reason."""
+    every = [Place(case.model, case, name) for case in cases for name in subjects_of([case]) or [_ALL]]
+    missing = [place for place in every if place.word and (place.name != _ALL or place.case.status != "ok")]
+    columns: list[Column[Place]] = [
+        *place_columns(SUBJECT, missing),
+        for_screens("status", lambda place: place.word, style=lambda place: status_style(place.word)),
+        REASON,
+    ]
+    return Table(columns, missing)

@@ -1,0 +1,141 @@
+"use strict";
+// What painters of all kinds share: words as wide as there is room, axes as Python describes them, legends, and colors.
+
+// Pixels that a text takes.
+onnxperf.textWidth = (() => {
+  const pen = document.createElement("canvas").getContext("2d");
+  return (text, size = 12) => { pen.font = `${size}px sans-serif`; return pen.measureText(text).width; };
+})();
+onnxperf.widest = (texts, size = 12) => texts.reduce((most, text) => Math.max(most, onnxperf.textWidth(text, size)), 0);
+
+// A text that loses its middle where it is wider than so many pixels; nothing where there is no room for three letters.
+onnxperf.fitted = (text, room, size = 12) => {
+  if (onnxperf.textWidth(text, size) <= room) return text;
+  const letters = Array.from(text);
+  const cut = (number) => `${letters.slice(0, Math.ceil(number / 2)).join("")}…${letters.slice(letters.length - Math.floor(number / 2)).join("")}`;
+  let [low, high] = [0, letters.length - 1];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (onnxperf.textWidth(cut(middle), size) <= room) low = middle; else high = middle - 1;
+  }
+  return low < 2 ? "" : cut(low);
+};
+
+// ---------------------------------------------------------------- axes
+
+onnxperf.axis = (look, name, more = {}) => ({
+  name,
+  nameLocation: "middle",
+  nameGap: 28,
+  nameTextStyle: { color: look.dim },
+  axisLabel: { color: look.dim, hideOverlap: true },
+  axisLine: { lineStyle: { color: look.line } },
+  splitLine: { lineStyle: { color: look.line } },
+  ...more,
+});
+
+// The ticks of a part of an axis: those that Python chose, until a reader zooms in. Names of places are kept even then.
+onnxperf.ticksOf = (axis, [low, high] = [axis.low, axis.high], most = 6) => {
+  const isWhole = low <= axis.low && high >= axis.high;
+  const areNames = axis.ticks.some(([, words]) => Number.isNaN(Number(words.replaceAll(",", ""))));
+  return axis.ticks.length && (isWhole || areNames) ? axis.ticks : onnxperf.roundTicks({ ...axis, low, high }, most);
+};
+
+// Round steps of 1, 2 or 5 in the unit of an axis, or few digits of each power of ten: as `charts/base.py` has it.
+onnxperf.roundTicks = ({ low, high, is_log: isLog, scale }, most) => {
+  const [from, to] = [low / scale, high / scale];
+  const span = to / from;
+  if (!(to > from)) return [];
+  if (!isLog || span <= 2.5) {
+    const rough = (to - from) / most;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].find((digit) => digit * power >= rough * (1 - 1e-9)) * power;
+    const decimals = Math.min(Math.max(0, -Math.floor(Math.log10(step * (1 + 1e-9)))), 12);
+    const found = [];
+    for (let at = Math.ceil(from / step - 1e-9); at * step <= to * (1 + 1e-12); at += 1) found.push(Number((at * step).toFixed(decimals)));
+    return found.map((value) => [value * scale, onnxperf.tick(value)]);
+  }
+  const digits = span > 3000 ? [1] : span > 12 ? [1, 2, 5] : [1, 1.5, 2, 3, 5, 7];
+  const [first, last] = [Math.floor(Math.log10(from)), Math.ceil(Math.log10(to))];
+  const every = span <= 1e7 ? 1 : Math.ceil((last - first + 1) / most);
+  const found = [];
+  for (let power = first; power <= last; power += 1) if (power % every === 0) found.push(...digits.map((digit) => Number((digit * 10 ** power).toPrecision(6))));
+  return found.filter((value) => value >= from && value <= to).map((value) => [value * scale, onnxperf.tick(value)]);
+};
+onnxperf.tick = (value) => (Math.abs(value) >= 1e4 ? value.toLocaleString("en-US") : String(value));
+
+// An axis of numbers, drawn with exactly these ticks; words that would overlap on a narrow page are left out.
+onnxperf.scale = (look, axis, more = {}, ticks = axis.ticks) => {
+  const places = { customValues: ticks.map(([at]) => at) };
+  const words = (value) => ticks.find(([at]) => Math.abs(at - value) <= 1e-9 * Math.abs(at))?.[1] ?? "";
+  return onnxperf.axis(look, axis.title, { type: axis.is_log ? "log" : "value", min: axis.low, max: axis.high, ...more, axisTick: { ...more.axisTick, ...places }, axisLabel: { color: look.dim, hideOverlap: true, ...more.axisLabel, formatter: words, ...places } });
+};
+
+// Names left of rows, the first on top; they lose their middle where they are wider than their room.
+onnxperf.nameAxis = (look, names, room, more = {}) => onnxperf.axis(look, "", {
+  type: "category",
+  data: names.map((_, place) => place),  // several may have one name
+  inverse: true,
+  axisTick: { show: false },
+  splitLine: { show: false },
+  axisLabel: { color: look.text, interval: 0, formatter: (place) => onnxperf.fitted(names[place], room) },
+  ...more,
+});
+
+// How wide names may be, of a chart of this width.
+onnxperf.nameRoom = (names, width) => Math.min(Math.ceil(onnxperf.widest(names)), Math.floor(width * 0.38)) + 1;
+
+// ---------------------------------------------------------------- legends
+
+// A legend above a chart, and its height; on a narrow page it takes several lines, and from the fifth on it turns pages.
+onnxperf.legend = (look, entries, width, more = {}) => {
+  const room = Math.min(width - 60, 380);
+  const formatter = (name) => onnxperf.fitted(name, room);
+  let [lines, left] = [1, 0];
+  for (const { name } of entries) {
+    const wide = onnxperf.textWidth(formatter(name)) + 42;
+    if (left && left + wide > width) { lines += 1; left = 0; }
+    left += wide;
+  }
+  const isLong = lines > 4;
+  return {
+    legend: { show: entries.length > 0, type: isLong ? "scroll" : "plain", top: 0, left: 0, padding: [2, 4], width: width - 10, itemGap: 12, itemWidth: 22, itemHeight: 12, textStyle: { color: look.text }, pageTextStyle: { color: look.text }, pageIconColor: look.text, pageIconInactiveColor: look.line, inactiveColor: look.dim, data: entries, formatter, ...more },
+    height: entries.length ? 26 * (isLong ? 1 : lines) : 0,
+  };
+};
+
+// Signs of a legend: lines without symbols, and symbols that keep their shape.
+onnxperf.icons = {
+  solid: "path://M0,0 L22,0 L22,2 L0,2 Z",
+  dashed: "path://M0,0 L6,0 L6,2 L0,2 Z M8,0 L14,0 L14,2 L8,2 Z M16,0 L22,0 L22,2 L16,2 Z",
+  dotted: "path://M0,0 L2,0 L2,2 L0,2 Z M4,0 L6,0 L6,2 L4,2 Z M8,0 L10,0 L10,2 L8,2 Z M12,0 L14,0 L14,2 L12,2 Z M16,0 L18,0 L18,2 L16,2 Z M20,0 L22,0 L22,2 L20,2 Z",
+  symbols: [
+    "path://M10,5 A5,5 0 1 1 0,5 A5,5 0 1 1 10,5 Z",
+    "path://M0,0 L10,0 L10,10 L0,10 Z",
+    "path://M5,0 L10,5 L5,10 L0,5 Z",
+    "path://M5,0 L10,9 L0,9 Z",
+    "path://M0,0 L10,0 L5,9 Z",
+    "path://M5,0 L10,4 L8,10 L2,10 L0,4 Z",
+    "path://M3,0 L7,0 L7,3 L10,3 L10,7 L7,7 L7,10 L3,10 L3,7 L0,7 L0,3 L3,3 Z",
+  ],
+};
+
+// Entries of a legend that no series has: pairs of words and colors.
+onnxperf.swatches = (look, pairs) => pairs.map(([name, color]) => ({ id: `legend ${name}`, type: "scatter", name, color: look.colors[color], symbol: "roundRect", itemStyle: { opacity: 1 }, data: [], silent: true }));
+
+// ---------------------------------------------------------------- colors
+
+onnxperf.parts = (color) => [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
+
+// A color of which a part covers what is behind it.
+onnxperf.mixed = (color, back, share) => {
+  const [over, under] = [onnxperf.parts(color), onnxperf.parts(back)];
+  const mixed = over.map((value, place) => Math.round(under[place] + share * (value - under[place])));
+  return `#${mixed.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
+};
+
+// Black or white, whichever has more contrast with a color: at least 4.5 on every one.
+onnxperf.ink = (color) => {
+  const [red, green, blue] = onnxperf.parts(color).map((value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? "#000000" : "#ffffff";
+};

@@ -1,0 +1,60 @@
+"use strict";
+// Comparisons with their intervals, one row each; the band around 1 is what does not matter. What lies beyond the axis is an arrow at its end.
+onnxperf.painters.forest = ({ marks, axis, effect }, look, { width, figure, redraw }) => {
+  onnxperf.followKeys(figure, marks.map((mark) => mark.key), redraw);
+  const names = marks.map((mark) => mark.name);
+  const nameRoom = onnxperf.nameRoom(names, width);
+  const within = (value) => Math.min(Math.max(value, axis.low), axis.high);
+  const behind = ({ coordSys: { y, height } }, api) => {
+    const at = (value) => api.coord([within(value), 0])[0];
+    const [left, right] = [at(1 / (1 + (effect ?? 0))), at(1 + (effect ?? 0))];
+    return {
+      type: "group",
+      children: [
+        { type: "rect", shape: { x: left, y, width: right - left, height }, style: { fill: look.line, opacity: 0.35 } },
+        { type: "line", shape: { x1: at(1), y1: y, x2: at(1), y2: y + height }, style: { stroke: look.dim, lineWidth: 1 } },
+      ],
+    };
+  };
+  const line = (x1, y1, x2, y2, stroke) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke, lineWidth: 2 } });
+  const arrow = (x, y, towards, size, fill) => ({ type: "polygon", shape: { points: [[x, y], [x - towards * size * 1.4, y - size], [x - towards * size * 1.4, y + size]] }, style: { fill } });
+  const drawMark = ({ coordSys: area }, api) => {
+    const row = api.value(1);
+    const mark = marks[row];
+    const color = look.colors[mark.color];
+    const [low, at, high] = [mark.low, mark.value, mark.high].map((value) => api.coord([within(value), row]));
+    const y = at[1];
+    // An end of the interval: a cap, or the head of an arrow where it lies beyond the axis.
+    const end = (x, value) => (value === within(value) ? line(x, y - 5, x, y + 5, color) : arrow(x, y, value > axis.high ? 1 : -1, 5, color));
+    const isInside = mark.value === within(mark.value);
+    const text = onnxperf.fitted(mark.label, area.width, 11);
+    const half = onnxperf.textWidth(text, 11) / 2 + 2;
+    const x = Math.min(Math.max(at[0], area.x + half), area.x + area.width - half);
+    const isLit = onnxperf.isLit(mark.key);
+    return {
+      type: "group",
+      children: [
+        ...(mark.low < mark.high ? [line(low[0], y, high[0], y, color), end(low[0], mark.low), end(high[0], mark.high)] : []),
+        isInside ? { type: "circle", shape: { cx: at[0], cy: y, r: 5 }, style: { fill: color, stroke: isLit ? look.text : undefined, lineWidth: 2 } } : arrow(at[0], y, mark.value > axis.high ? 1 : -1, 7, color),
+        { type: "text", style: { text, x, y: y - 7, align: "center", verticalAlign: "bottom", fill: look.text, fontSize: 11, fontWeight: isLit ? 600 : 400, stroke: look.back, lineWidth: 3 } },
+      ],
+    };
+  };
+  return {
+    grid: { left: nameRoom + 14, right: 24, top: 14, bottom: 46 },
+    tooltip: { trigger: "item", formatter: ({ dataIndex }) => `${names[dataIndex]}\n${marks[dataIndex].words}` },
+    xAxis: onnxperf.scale(look, axis),
+    yAxis: onnxperf.nameAxis(look, names, nameRoom),
+    series: [
+      { id: "behind", type: "custom", silent: true, z: 1, tooltip: { show: false }, data: [[1, 0]], renderItem: behind },
+      {
+        id: "marks",
+        type: "custom",
+        z: 3,
+        data: marks.map((mark, row) => ({ key: mark.key, value: [within(mark.value), row, within(mark.low), within(mark.high)] })),
+        encode: { x: [0, 2, 3], y: 1 },
+        renderItem: drawMark,
+      },
+    ],
+  };
+};
