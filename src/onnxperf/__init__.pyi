@@ -18,6 +18,7 @@ from onnxperf.api.load import ProfilingRunner
 from onnxperf.api.report import ReportSource
 from onnxperf.errors import BadFeed, BadInput, BadModel, BadOption, MissingExtra, OnnxperfError, StoreError
 from onnxperf.measure.race import Progress
+from onnxperf.records.history import History
 from onnxperf.results.advise import AdviseResult
 from onnxperf.results.base import Result
 from onnxperf.results.bench import BenchResult
@@ -29,7 +30,6 @@ from onnxperf.results.doctor import DoctorResult
 from onnxperf.results.einsum import EinsumResult
 from onnxperf.results.envs import EnvsResult
 from onnxperf.results.gate import GateResult
-from onnxperf.results.history import HistoryResult
 from onnxperf.results.lines import LinesResult
 from onnxperf.results.memory import MemoryResult
 from onnxperf.results.optimize import OptimizeResult
@@ -59,7 +59,6 @@ __all__ = [
     "EinsumResult",
     "EnvsResult",
     "GateResult",
-    "HistoryResult",
     "LinesResult",
     "MemoryResult",
     "MissingExtra",
@@ -435,7 +434,7 @@ def history(
     min_effect: float | str = "1%",
     store: bool | str | Path | None = True,
     by_label: bool = False,
-) -> HistoryResult:
+) -> Result[History]:
     """The times of a model in all runs of the store, and where they change."""
 
 def import_runs(

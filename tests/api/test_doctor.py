@@ -190,7 +190,7 @@ def test_quick_describes_the_machine_and_races_nothing(monkeypatch: pytest.Monke
     monkeypatch.setattr(doctoring, "take_inventory", lambda _machine, quick: [("providers", f"some {quick}")])
     result = doctoring.doctor(quick=True)
     assert result.record.rows == {"providers": "some True", "A/A race": "left out (quick)"}
-    assert (result.noise_band, result.record.peaks, result.status) == (None, (), "ok")
+    assert (result.record.noise_band, result.record.peaks, result.status) == (None, (), "ok")
     assert "Nothing was raced" in result.answer
     for changes in ({"time": 3.0}, {"threads": 2}):
         with pytest.raises(BadOption, match="does nothing with `quick`, which races nothing"):

@@ -57,7 +57,7 @@ def test_without_py_spy_the_tree_is_there_and_the_share_is_called_a_bound(tmp_pa
     assert "fonts.googleapis" not in (tmp_path / "s.pyinstrument.html").read_text(encoding="utf-8")
     assert "speedscope" in json.loads((tmp_path / "s.speedscope.json").read_bytes())["$schema"]
     with pytest.raises(BadOption, match="`native`"):
-        result.save(tmp_path / "s.svg")
+        result.save(tmp_path / "s.native.svg")
 
 
 @pytest.mark.slow

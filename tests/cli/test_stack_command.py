@@ -20,7 +20,9 @@ from tests.render.stack import examples as made
     ("options", "message"),
     [
         (["-o", "out.pdf"], "--output out.pdf: expected a name that ends with .csv, .html, .json"),
-        (["-o", "flame.svg"], "--output flame.svg: a flame graph needs --native"),
+        (["-o", "s.native.svg"], "--output s.native.svg: this needs --native"),
+        (["-o", "s.svg", "--chart", "native"], "--chart native: this needs --native"),
+        (["-o", "s.csv", "--table", "allocations"], "--table allocations: this needs --allocations"),
         (["-o", "chart.bmp"], "--output chart.bmp: expected a name that ends with "),
         (["-o", "no/such/folder/out.txt"], "folder does not exist"),
         (["--calls", "0"], "--calls 0: expected at least 1"),
@@ -28,7 +30,7 @@ from tests.render.stack import examples as made
         (["--sample-every", "0ms"], "--sample-every 0.0: expected more than 0 seconds"),
         (["--sample-every", "seldom"], "--sample-every seldom: expected a time such as 50ms"),
         (["--runtime", "ort,numpy"], "--runtime ort,numpy: expected one runtime"),
-        (["-o", "peak.memray.html"], "--output peak.memray.html: a flame graph needs --allocations"),
+        (["-o", "peak.memray.html"], "--output peak.memray.html: this needs --allocations"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_anything_runs(

@@ -12,24 +12,19 @@ from onnxperf.records.history import History
 from onnxperf.records.lines import LineMemory, MemoryLines
 from onnxperf.records.node_memory import NodeMemories, NodeMemory
 from onnxperf.records.race import Bench, Case, Subject
-from onnxperf.render.advice.chart import advice_plot
-from onnxperf.render.memory.chart import memory_plot
-from onnxperf.render.memory.lines_chart import lines_plot
 from onnxperf.render.profile.diff_chart import operators_plot
 from onnxperf.render.profile.node_memory_chart import node_memory_plot
 from onnxperf.render.profile.profile_chart import Span, nodes_plot, profile_plot, sources_plot, timeline_plot
 from onnxperf.render.profile.roofline_chart import roofline_plot
 from onnxperf.render.race.bench_chart import bench_plot
-from onnxperf.render.race.einsum_chart import orders_plot, race_plot
 from onnxperf.render.race.history_chart import history_plot
-from onnxperf.render.stack.chart import stack_plot
+from onnxperf.results.advise import AdviseResult
 from onnxperf.results.bench import BenchResult
 from onnxperf.results.diff import DiffResult
+from onnxperf.results.einsum import EinsumResult
 from tests.headrooms import with_limits
 from tests.render import einsum_examples, examples, history_examples, sweeps
-from tests.render.memory import examples as memories
 from tests.render.profile import chart_examples as profiles
-from tests.render.stack import examples as stacks
 
 LONG = "encoder/layer_11/attention/self/query_key_value/projection/MatMul_fused_with_bias_and_gelu"
 MB = 10**6
@@ -196,8 +191,8 @@ CHARTS: dict[str, Callable[[], Any]] = {
     "sweep of a map": lambda: draw(with_intervals(sweeps.square())),
     "sweep of failures only": lambda: draw(failed_sweep(sweeps.BATCHES)),
     "sweep of maps and lines": lambda: draw(examples.bench(*sweeps.square().cases, *lines(2, model="cnn").cases)),
-    "einsum orders": lambda: orders_plot(einsum_examples.plan(orders=einsum_examples.orders(letters="abc"))),
-    "einsum race": lambda: race_plot(einsum_examples.plan()),
+    "einsum orders": lambda: EinsumResult(einsum_examples.plan(orders=einsum_examples.orders(letters="abc"))).plot(),
+    "einsum race": lambda: EinsumResult(einsum_examples.plan()).plot_race(),
     "profile": lambda: profile_plot(profiles.before()),
     "profile with long names": lambda: profile_plot(profiles.many(14, LONG)),
     "roofline": lambda: roofline_plot(with_limits(profiles.before())),
@@ -213,19 +208,10 @@ CHARTS: dict[str, Callable[[], Any]] = {
     "node memory, peak at the end": lambda: node_memory_plot(node_memory(12, 11, LONG)),
     "node memory of many": lambda: node_memory_plot(node_memory(180, 90)),
     "node memory of one": lambda: node_memory_plot(node_memory(1, 0)),
-    "memory": lambda: memory_plot(memories.memory()),
-    "memory of a leak": lambda: memory_plot(
-        memories.memory(memories.case(memories.subject(growth=memories.growth("leak", 1.5))))
-    ),
-    "memory with long names": lambda: memory_plot(
-        memories.memory(memories.case(*(memories.subject(f"{LONG}_{n}") for n in range(2)), model=f"{LONG}.onnx"))
-    ),
-    "memory line by line": lambda: lines_plot(code_lines()),
-    "stack": lambda: stack_plot(stacks.stack()),
-    "advice": lambda: advice_plot(advice()),
-    "advice with failures": lambda: advice_plot(advice(LONG, 12)),
+    "advice": lambda: AdviseResult(advice()).plot(),
+    "advice with failures": lambda: AdviseResult(advice(LONG, 12)).plot(),
     "history of two machines": lambda: history_plot(history_examples.two_machines()),
     "history with long names": lambda: history_plot(history_examples.two_machines(LONG)),
     "history of nothing": lambda: history_plot(History(model="linear.onnx")),
-    "advice of nothing": lambda: advice_plot(Advice(model="linear.onnx")),
+    "advice of nothing": lambda: AdviseResult(Advice(model="linear.onnx")).plot(),
 }

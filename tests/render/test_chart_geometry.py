@@ -16,11 +16,9 @@ from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
 
 from onnxperf.render.kit import old_chart as fg
-from onnxperf.render.memory.chart import memory_plot
 from onnxperf.render.profile.node_memory_chart import node_memory_plot
 from onnxperf.render.race.bench_chart import bench_plot
 from tests.render import examples, gallery
-from tests.render.memory import examples as memories
 
 TOUCH = 1.0
 """Points that boxes may share: a font's box is higher than its letters."""
@@ -125,18 +123,6 @@ def test_the_peak_of_the_arena_sits_on_the_curve(count: int, peak: int) -> None:
     assert at == peak
     assert heights[np.searchsorted(edges, at, side="right") - 1] == height == 20
     assert marker.get_marker() == 7  # its tip is its place
-
-
-def test_the_peaks_of_the_kernel_are_joined_to_the_curve_of_the_samples() -> None:
-    (ax, _) = memory_plot(memories.memory())
-    curve, *markers = ax.lines
-    stems = [segment for each in ax.collections for segment in each.get_segments()]
-    assert len(markers) == len(stems) == 5
-    for marker, stem in zip(markers, stems, strict=True):
-        at, height = marker.get_xdata()[0], marker.get_ydata()[0]
-        on_curve = np.interp(at, curve.get_xdata(), curve.get_ydata())
-        assert stem[:, 0].tolist() == [at, at]
-        assert stem[:, 1].tolist() == pytest.approx([on_curve, height])
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from onnxperf.errors import BadInput, BadOption
-from onnxperf.records.race import Bench, Block, Subject
+from onnxperf.records.race import Bench, Block, Case, Subject
 from onnxperf.render.kit.documents import from_json
 from onnxperf.results.bench import BenchResult
 from tests.render import examples
@@ -28,6 +28,18 @@ def result() -> BenchResult:
 @pytest.fixture
 def two_cases() -> BenchResult:
     return BenchResult(examples.bench(examples.case(), examples.case(dims={"batch": 8}, answer="")))
+
+
+SUBJECT_COLUMNS = (
+    "name runtime call time_ns time_low_ns time_high_ns own_time_ns unsteady varies slow_launches speedup speedup_low "
+    "speedup_high verdict status reason min_ns median_ns median_low_ns median_high_ns p90_ns p90_low_ns p90_high_ns "
+    "p99_ns p99_low_ns p99_high_ns max_ns items_per_s cpu_ns mean_ns mean_low_ns mean_high_ns deviation_ns load_ns "
+    "first_call_ns input_bytes"
+)
+
+
+def test_files_have_all_that_is_known_of_a_subject_with_units(result: BenchResult) -> None:
+    assert list(result.table("subjects").columns) == ["model", "dims", "batch", *SUBJECT_COLUMNS.split()]
 
 
 def test_the_table_begins_with_the_columns_of_the_document(result: BenchResult) -> None:
@@ -136,7 +148,29 @@ def test_one_of_several_cases_can_be_drawn_alone(two_cases: BenchResult, tmp_pat
     with pytest.raises(BadOption, match="choose from: 0, 1"):
         two_cases.plot(case=2)
     two_cases.save(tmp_path / "out.svg", case=1)
-    assert len(two_cases.plot(case=0).patches) == 8
+    assert two_cases.plot(case=0).get_xlabel() == "speedup relative to run"
+
+
+@pytest.mark.parametrize("chart", [None, "speedups", "times", "samples", "calls", "parts", "cases"])
+@pytest.mark.parametrize(
+    "case", [examples.case(), examples.case(examples.subject()), examples.case(examples.failed()), Case(model="m")]
+)
+def test_every_chart_of_every_race_can_be_written(case: Case, chart: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "chart.svg"
+    BenchResult(examples.bench(case)).save(path, chart=chart)
+    assert path.read_bytes().startswith(b"<?xml")
+
+
+@pytest.mark.parametrize("name", examples.NASTY_NAMES)
+def test_nasty_names_are_drawn(name: str, tmp_path: Path) -> None:
+    case = examples.case(examples.subject(), examples.subject(name, 8000.0, "faster"), model=name, dims={name: 1})
+    BenchResult(examples.bench(case)).save(tmp_path / "chart.svg")
+
+
+def test_drawing_leaves_pyplot_alone(result: BenchResult, tmp_path: Path) -> None:
+    before = "matplotlib.pyplot" in sys.modules
+    result.save(tmp_path / "chart.svg")
+    assert ("matplotlib.pyplot" in sys.modules) == before
 
 
 def test_json_reads_back_into_the_same_record(result: BenchResult) -> None:

@@ -7,13 +7,13 @@ import json
 import pytest
 
 from onnxperf.records.doctor import MachineReport
-from onnxperf.results.doctor import DoctorResult
+from onnxperf.results.base import Result
 from tests.render import examples
 
 
-def doctored(band: float | None = 0.004, interrupted: bool = False) -> DoctorResult:
+def doctored(band: float | None = 0.004, interrupted: bool = False) -> Result[MachineReport]:
     rows = {"providers": "CPUExecutionProvider"}
-    return DoctorResult(
+    return Result(
         MachineReport(
             machine=examples.machine(),
             rows=rows,

@@ -104,8 +104,13 @@ def test_it_shows_itself_as_the_terminal_and_a_notebook_would(result: EinsumResu
     assert "151 candidates" in repr(result)
     assert max(map(len, repr(result).splitlines())) <= 100
     assert "<table" in result._repr_html_()
-    assert len(result.plot().get_yticklabels()) == 19
-    assert len(result.plot_race().get_yticklabels()) == 6
+
+
+def test_its_charts_are_the_letter_orders_and_the_final_race(result: EinsumResult) -> None:
+    assert "letter order" in result.charts()[0].title
+    assert [each.title for each in result.charts("race")] == ["Speedups"]
+    with pytest.raises(BadOption, match="nothing was raced"):
+        EinsumResult(einsums.plan(race=None)).plot_race()
 
 
 @pytest.mark.parametrize(("changes", "status"), [({}, "ok"), ({"interrupted": True}, "interrupted")])

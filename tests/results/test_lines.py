@@ -11,8 +11,10 @@ from msgspec.structs import replace
 
 from onnxperf.errors import BadOption
 from onnxperf.records.lines import LineMemory, MemoryLines
-from onnxperf.results.lines import LinesResult
+from onnxperf.render.memory.lines import lines_charts
+from onnxperf.results.base import Result
 from tests.render import examples
+from tests.render.described import picture_of
 
 LINES = (
     LineMemory(number=3, text="def predict():", resident_bytes=100_000_000),
@@ -43,7 +45,7 @@ def record() -> MemoryLines:
 
 
 def test_a_row_has_usage_increment_peak_occurrences_and_text() -> None:
-    rows = [row.split() for row in repr(LinesResult(record())).splitlines()]
+    rows = [row.split() for row in repr(Result(record())).splitlines()]
     assert ["4", "132", "32.0", "64.0", "2", "x", "=", "y['[red]<b>$\\mu$']", "#", "µ"] in rows
     assert ["5", "120", "-12.0", "0.00", "1", "return"] in rows
     assert ["6", "never()"] in rows
@@ -51,34 +53,44 @@ def test_a_row_has_usage_increment_peak_occurrences_and_text() -> None:
 
 
 def test_a_page_escapes_what_the_user_wrote() -> None:
-    page = LinesResult(record())._repr_html_()
+    page = Result(record())._repr_html_()
     assert "<b>" not in page
     assert "&lt;b&gt;" in page
 
 
-def test_without_peaks_the_column_says_unknown() -> None:
+def test_without_peaks_the_column_says_unknown_and_the_chart_has_what_stays() -> None:
     without = replace(record(), exact=False, lines=tuple(replace(line, peak_bytes=None) for line in LINES))
-    assert repr(LinesResult(without)).count("unknown") == 2
-    LinesResult(without).plot()
+    assert repr(Result(without)).count("unknown") == 2
+    (chart,) = lines_charts(without)
+    assert [each.name for each in picture_of(chart).series] == ["stays, over all occurrences"]
 
 
 def test_a_table_has_a_row_per_line_in_bytes() -> None:
-    frame = LinesResult(record()).to_df()
+    frame = Result(record()).to_df()
     assert frame["peak_bytes"].dropna().tolist() == [64_000_000, 0]
     assert frame["number"].tolist() == [3, 4, 5, 6]
 
 
-def test_a_chart_has_both_sides_and_a_row_per_line_that_ran() -> None:
-    left, right = LinesResult(record()).plot()
-    assert [text.get_text().split()[0] for text in left.get_yticklabels()] == ["4", "5"]
-    assert [bar.get_width() for bar in right.patches[:2]] == [64, 0]
-    assert any(text.get_text() == "12 MB given back" for text in right.texts)
+def test_a_chart_has_a_row_per_line_that_ran_and_tells_what_was_given_back() -> None:
+    (chart,) = lines_charts(record())
+    needed, stays = picture_of(chart).series
+    assert [name.split(":")[0] for name in picture_of(chart).names] == ["4", "5"]
+    assert (needed.values, stays.values) == ([64e6, 0.0], [32e6, -12e6])
+    assert stays.words[1] == "12 MB given back"
+    assert "line 4 needs the most, 64 MB." in chart.summary
+    assert len(chart.table.rows) == len(LINES)
+
+
+def test_a_function_of_which_no_line_ran_has_a_table_and_no_chart() -> None:
+    idle = replace(record(), lines=LINES[-1:])
+    assert lines_charts(idle) == []
+    assert "never()" in repr(Result(idle))
 
 
 @pytest.mark.parametrize("suffix", [".json", ".csv", ".png", ".svg"])
 def test_it_is_saved_as_what_the_name_says(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"lines{suffix}"
-    LinesResult(record()).save(path)
+    Result(record()).save(path)
     assert path.stat().st_size > 100
     if suffix == ".json":
         assert json.loads(path.read_text())["lines"][1]["peak_bytes"] == 64_000_000
@@ -88,4 +100,4 @@ def test_it_is_saved_as_what_the_name_says(tmp_path: Path, suffix: str) -> None:
 
 def test_an_unknown_kind_of_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadOption, match="expected a name that ends with"):
-        LinesResult(record()).save(tmp_path / "lines.pdf")
+        Result(record()).save(tmp_path / "lines.pdf")

@@ -21,6 +21,7 @@ def test_a_row_per_subject_has_peaks_growth_and_sizes(result: MemoryResult) -> N
     assert frame.loc["ort", "steady_increment_bytes"] == 240 * made.MB
     assert frame.loc["ort", "needed_bytes"] == 300 * made.MB
     assert frame.loc["ort", "planned_bytes"] == 60 * made.MB
+    assert frame.loc["ort", ["first_anonymous_bytes", "first_file_bytes"]].tolist() == [630 * made.MB, 70 * made.MB]
     assert frame.loc["skl", "growth"] == "none"
     assert frame.loc["numpy", "status"] == "oom"
 
@@ -37,9 +38,11 @@ def test_the_breakdown_names_copies_and_tensors(result: MemoryResult) -> None:
     sizes = result.breakdown().set_index("what")["bytes"]
     assert sizes["cast of X"] == 240 * made.MB
     assert sizes["alive output Y"] == 60 * made.MB
+    assert sizes["needed"] == 300 * made.MB
+    assert "others" not in " ".join(sizes.index)
 
 
-@pytest.mark.parametrize("suffix", [".json", ".md", ".csv", ".parquet", ".xlsx", ".png", ".svg"])
+@pytest.mark.parametrize("suffix", [".json", ".md", ".html", ".csv", ".parquet", ".xlsx", ".png", ".svg"])
 def test_every_kind_of_file_is_written(result: MemoryResult, tmp_path: Path, suffix: str) -> None:
     result.save(tmp_path / f"m{suffix}")
     assert (tmp_path / f"m{suffix}").stat().st_size

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.profile import node_memory_answer
 from onnxperf.records.node_memory import NodeMemories, NodeMemory
-from onnxperf.render.kit.old_chart import figure_of
 from onnxperf.results.node_memory import NodeMemoryResult
 
 
@@ -80,21 +80,40 @@ def test_views_have_a_row_per_node_and_the_peak() -> None:
 @pytest.mark.parametrize("count", [1, 3, 40])
 def test_a_chart_marks_the_peak_and_names_few_nodes(count: int) -> None:
     others = tuple(node(f"n{at}", 1_000_000) for at in range(count - 1))
-    peak = RECORD.nodes[1]
-    ax = NodeMemoryResult(replace(RECORD, nodes=(*others, peak))).plot()
-    assert [text.get_text() for text in ax.texts] == ["loop/$n[red]$: 6.00 MB"]
-    assert (ax.get_xticklabels()[-1].get_text() == "loop/$n[red]$") == (count <= 24)
-    assert ax.get_ylabel() == "MB"
-    figure_of(ax).draw_without_rendering()
+    result = NodeMemoryResult(replace(RECORD, nodes=(*others, RECORD.nodes[1])))
+    (drawn,) = result.charts()
+    picture: Any = drawn.layers[0].picture
+    (mark,) = picture.marks
+    assert (mark.text, mark.x, mark.y, mark.symbol) == ("loop/$n[red]$: 6.00 MB", count - 1, 6_000_000, "peak")
+    assert ("loop/$n[red]$" in [text for _, text in picture.x.ticks]) == (count <= 24)
+    assert picture.y.title == "memory (MB)"
+    assert picture.y.low == 0
+    assert result.plot().get_ylabel() == "memory (MB)"
 
 
-def test_the_words_of_the_legend_say_what_is_there() -> None:
-    legend = NodeMemoryResult(RECORD).plot().get_legend()
-    assert legend is not None
-    assert [text.get_text().strip() for text in legend.get_texts()] == [
-        "held by the arena",
-        "in use",
-        "packed weights + live set",
-        "taken in advance",
-        "packed weights",
+def test_a_chart_has_a_step_per_node_and_the_levels_before_the_first_one() -> None:
+    (drawn,) = NodeMemoryResult(RECORD).charts("curve")
+    picture: Any = drawn.layers[0].picture
+    assert {series.name: series.ys for series in picture.series} == {
+        "in use": [2_000_000, 6_000_000, None],
+        "packed weights + live set": [3_500_000, 3_500_000, None],
+        "held by the arena": [8_000_000] * 3,
+    }
+    assert all(series.shape == "step" for series in picture.series)
+    assert [(span.name, span.low, span.high, span.across) for span in picture.spans] == [
+        ("taken in advance", 500_000, 1_500_000, True),
+        ("packed weights", 0, 500_000, True),
     ]
+    assert "the most in use is 6.00 MB, when loop/$n[red]$ ends. Packed weights take 500 kB" in drawn.summary
+
+
+def test_an_arena_that_holds_much_more_is_not_drawn() -> None:
+    large = tuple(replace(each, held_bytes=80_000_000) for each in RECORD.nodes)
+    (drawn,) = NodeMemoryResult(replace(RECORD, nodes=large)).charts()
+    assert [series.name for series in drawn.layers[0].picture.series] == ["in use", "packed weights + live set"]  # type: ignore[attr-defined]
+    assert "it held 80.0 MB" in drawn.summary
+
+
+def test_without_figures_of_the_arena_there_is_no_chart() -> None:
+    nothing = tuple(replace(each, in_use_bytes=None) for each in RECORD.nodes)
+    assert not NodeMemoryResult(replace(RECORD, nodes=nothing)).charts()

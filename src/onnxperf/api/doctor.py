@@ -32,7 +32,7 @@ from onnxperf.options.functions import BENCH, DOCTOR
 from onnxperf.records.doctor import MachineReport
 from onnxperf.records.headroom import Peaks
 from onnxperf.records.options import InputOptions, RaceOptions, WorkerLimits
-from onnxperf.results.doctor import DoctorResult
+from onnxperf.results.base import Result
 
 _NAMES = ("A", "A again")
 _ROWS, _COLUMNS = 64, 128
@@ -42,7 +42,7 @@ _ROWS, _COLUMNS = 64, 128
 @public(DOCTOR)
 def doctor(
     *, quick: bool, time: float, threads: int, given: Mapping[str, Any], progress: Progress = automatic
-) -> DoctorResult:
+) -> Result[MachineReport]:
     """Describe this machine, race a small model against itself for `time` seconds, and measure its peaks.
 
     What that race could still mistake for a difference is the noise band; later benches claim nothing below it,
@@ -80,16 +80,16 @@ def doctor(
         interrupted=end.interrupted or found.interrupted,
         command="onnxperf.doctor",
     )
-    return DoctorResult(report)
+    return Result(report)
 
 
-def _described() -> DoctorResult:
+def _described() -> Result[MachineReport]:
     """The machine without a race; what an earlier one found out about its noise is shown, not kept again."""
     machine = machines.describe_machine()
     known = noise.recall(machine.cpu)
     answer = quick_answer(machine, *(() if known is None else (known.band, known.date)))
     rows = {**dict(take_inventory(machine, quick=True)), "A/A race": "left out (quick)"}
-    return DoctorResult(MachineReport(machine=machine, rows=rows, answer=answer, command="onnxperf.doctor"))
+    return Result(MachineReport(machine=machine, rows=rows, answer=answer, command="onnxperf.doctor"))
 
 
 class _Peaks(NamedTuple):

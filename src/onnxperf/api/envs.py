@@ -6,10 +6,10 @@ from onnxperf.analyze.answers.envs import environments_answer
 from onnxperf.environments import find
 from onnxperf.environments.kept import folder_of_all
 from onnxperf.records.envs import Environments
-from onnxperf.results.envs import EnvsResult
+from onnxperf.results.base import Result
 
 
-def envs() -> EnvsResult:
+def envs() -> Result[Environments]:
     """The environments that were built for other versions of onnxruntime, sorted by name."""
     found = tuple(find.all_environments())
-    return EnvsResult(Environments(environments=found, answer=environments_answer(found, str(folder_of_all()))))
+    return Result(Environments(environments=found, answer=environments_answer(found, str(folder_of_all()))))

@@ -13,7 +13,8 @@ from onnxperf.api._shared.opening import open_source
 from onnxperf.api._shared.public import public
 from onnxperf.errors import BadOption, OnnxperfError
 from onnxperf.options.functions import HISTORY
-from onnxperf.results.history import HistoryResult
+from onnxperf.records.history import History
+from onnxperf.results.base import Result
 from onnxperf.store import Store, is_missing, place_of
 from onnxperf.wording.names import first_of, name_of
 
@@ -21,7 +22,7 @@ from onnxperf.wording.names import first_of, name_of
 @public(HISTORY)
 def history(
     model: str | Path, *, by_label: bool = False, store: Opened, min_effect: float, given: Mapping[str, Any]
-) -> HistoryResult:
+) -> Result[History]:
     """The times of a model in all runs of the store, and where they change.
 
     `model` is the label that runs show, zoo:NAME, or an .onnx file, which is found by its name and by what is in it;
@@ -40,7 +41,7 @@ def history(
             known = first_of([name_of(each) for each in opened.labels()], 8) or "none"
             when = f" since {begin[:10]}" if begin else ""
             raise BadOption(f"no race of {name_of(str(model))}{when} in the store {opened.place}; it has: {known}")
-    return HistoryResult(judge_history(str(model), found, given.get("group_by"), min_effect, given.get("top")))
+    return Result(judge_history(str(model), found, given.get("group_by"), min_effect, given.get("top")))
 
 
 def _identity(model: str | Path) -> tuple[set[str], str | None]:

@@ -23,7 +23,7 @@ from onnxperf.measure.profiling import Progress
 from onnxperf.measure.worker.lines import NamedFunction
 from onnxperf.options.functions import MEMORY_LINES
 from onnxperf.records.lines import LineMemory, MemoryLines
-from onnxperf.results.lines import LinesResult
+from onnxperf.results.base import Result
 
 _NO_PEAKS = "this kernel cannot reset its high-water mark, so the peaks of single lines are unknown"
 _NO_TEXT = "the text of the function cannot be read; only the lines that ran are shown"
@@ -35,7 +35,7 @@ def memory_lines(
     *,
     settings: Settings,
     progress: Progress = automatic,
-) -> LinesResult:
+) -> Result[MemoryLines]:
     """Call a function once, and measure for each of its lines what memory stays and what it needed while it ran.
 
     `source` is a function without arguments, or its name as FILE.py:function or module:function; a file is loaded in
@@ -52,8 +52,8 @@ def memory_lines(
             traced = worker.ask(TraceLines(0))
     except SubjectError as error:  # its process is lost, and with it what was measured about its lines
         lost = replace(empty, status=error.status, reason=error.reason)
-        return LinesResult(replace(lost, answer=lost_answer(lost)))
-    return LinesResult(_record(empty, traced, source))
+        return Result(replace(lost, answer=lost_answer(lost)))
+    return Result(_record(empty, traced, source))
 
 
 def _subject(source: str | Callable[[], Any]) -> FunctionSubject:

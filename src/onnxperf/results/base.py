@@ -91,6 +91,11 @@ class Result(Generic[R]):
         return "\n".join(answers_of(self.record))
 
     @property
+    def headline(self) -> str:
+        """The answer as the title of a chart."""
+        return self.answer
+
+    @property
     def topic(self) -> str:
         """What it is about, for the title of a page."""
         return topic_of(self.record)
@@ -129,8 +134,8 @@ class Result(Generic[R]):
         """One of the tables by its name, or the first."""
         return frame_of(self.columns(name))
 
-    def columns(self, name: str | None = None) -> Table[Any]:
-        """The same as rows and columns, which files are made from."""
+    def columns(self, name: str | None = None) -> Table[Any] | DataFrame:
+        """The same as rows and columns, which files are made from; what is large may be a DataFrame at once."""
         name = next(iter(self.table_names()), "") if name is None else name
         if name not in self.shown.tables:
             raise BadOption.unknown("table", name, self.shown.tables, option="table")
@@ -160,7 +165,7 @@ class Result(Generic[R]):
         return (
             draw_on(ax, panels, self.topic)
             if ax is not None
-            else figure_of(panels, self.answer, self.topic, width).axes[0]
+            else figure_of(panels, self.headline, self.topic, width).axes[0]
         )
 
     # ---------------------------------------------------------------- files

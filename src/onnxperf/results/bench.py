@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.race import notes_on_parts, notes_on_readings
+from onnxperf.analyze.answers.sweep import sweep_answer
 from onnxperf.analyze.judges.crossover import (
     cases_of,
     crossover_map,
@@ -28,7 +29,6 @@ from onnxperf.render.kit.frames import frame_of
 from onnxperf.render.kit.page import Page
 from onnxperf.render.kit.table import Table
 from onnxperf.render.race import sweep
-from onnxperf.render.race import sweep_page as old_sweep
 from onnxperf.render.race.calls import call_charts
 from onnxperf.render.race.nodes import nodes_at_work, nodes_compared
 from onnxperf.render.race.page import bench_page
@@ -36,10 +36,10 @@ from onnxperf.render.race.parts import part_charts
 from onnxperf.render.race.pytest_benchmark import SUFFIX, pytest_benchmark_json
 from onnxperf.render.race.samples import blocks_table, sample_chart, timed
 from onnxperf.render.race.sections import labels_of, speedup_chart, time_chart
+from onnxperf.render.race.sweep_map import crossover_charts
 from onnxperf.render.race.tables import classic_table, subjects_table
 from onnxperf.results.base import Result, Show
 from onnxperf.results.formats import Format
-from onnxperf.results.sweep_flat import flat_frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -53,7 +53,7 @@ def _page(record: Bench) -> Page:
         (case,) = record.cases
         return bench_page(record, [*notes_on_readings(case), *notes_on_parts(case)])
     models = sweep_models(record.cases)
-    told = old_sweep.sweep_page(record, models)
+    told = sweep.sweep_page(record, models, panels_of(record), sweep_answer(models))
     return [*told, *nodes_compared(compare_nodes(record.cases))]
 
 
@@ -105,6 +105,11 @@ class BenchResult(Result[Bench]):
 
     max_slowdown: float | None = None
     """Slowdown that subjects must not exceed, if one was given."""
+
+    @property
+    def headline(self) -> str:
+        """The answer as the title of a chart; of several cases, one sentence about all."""
+        return self.answer if len(self.cases) < 2 else sweep_answer(sweep_models(self.cases))
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -166,7 +171,7 @@ class BenchResult(Result[Bench]):
         A time is NaN where a subject was not measured or its outputs differ; its status says oom, failed, skipped,
         differs or not run. Rivals have their speedup and verdict, as the page has them.
         """
-        return flat_frame(sweep_models(self.cases), per_1000)
+        return frame_of(_cases(self.record, per_1000))
 
     def matrix(self, subject: str, value: str = "time", model: str | None = None) -> DataFrame:
         """One subject over two dimensions: its time in seconds, its speedup, or its throughput in items a second."""
@@ -196,7 +201,7 @@ class BenchResult(Result[Bench]):
         self, first: str | None = None, second: str | None = None, ax: Any = None, model: str | None = None
     ) -> Any:
         """A map over two dimensions of how much faster the second subject is than the first, the baseline."""
-        return self.drawn(sweep.crossover_charts(crossover_map(self.record, first, second, model)), ax)
+        return self.drawn(crossover_charts(crossover_map(self.record, first, second, model)), ax)
 
     def plot(self, ax: Any = None, chart: str | None = None, width: Width = "page", *, case: int | None = None) -> Any:
         """Draw a chart: of one race its speedups, of several cases a map or lines, unless `case` chooses one."""
@@ -225,7 +230,7 @@ class BenchResult(Result[Bench]):
 
 def live_page(cases: Sequence[Case], steps: Sequence[NodeStep] = ()) -> Page:
     """The cases of a sweep so far, and what the nodes of a cluster are doing."""
-    return [*old_sweep.live_page(sweep_models(cases)), *nodes_at_work(steps)]
+    return [*sweep.live_page(sweep_models(cases)), *nodes_at_work(steps)]
 
 
 def _scaled(value: float | None, factor: float = 1.0) -> float:

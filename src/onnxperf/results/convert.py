@@ -6,33 +6,35 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
 from onnxperf.analyze.answers.convert import conversion_answer
 from onnxperf.errors import BadInput
-from onnxperf.records.check import Difference
 from onnxperf.records.convert import Conversion
+from onnxperf.render.charts.base import Width
 from onnxperf.render.kit.files import check_folder, suffix_of
 from onnxperf.render.kit.model_files import write_model
-from onnxperf.render.kit.page import Page
-from onnxperf.render.race.convert import conversion_page
-from onnxperf.render.web.old_base import Section
-from onnxperf.render.web.sections.check import difference_parts
-from onnxperf.results.old_base import OldResult, frame_of
-from onnxperf.results.old_formats import Format
+from onnxperf.render.race.convert import conversion_charts, conversion_page, interface_table, outputs_table
+from onnxperf.results.base import Result, Show
+from onnxperf.results.formats import Format
 
 if TYPE_CHECKING:
     from onnx import ModelProto
-    from pandas import DataFrame
+
+SHOW = Show(
+    Conversion,
+    "convert",
+    conversion_page,
+    tables={"outputs": outputs_table, "interface": interface_table},
+    charts={"differences": conversion_charts},
+    own={".onnx": Format("the converted model", lambda result, _: result.proto.SerializeToString(), binary=True)},
+)
 
 
-class ConvertResult(OldResult[Conversion]):
+class ConvertResult(Result[Conversion]):
     """What `onnxperf.convert` returns; true when the model agrees with its source, or was not checked."""
 
-    tables = {"outputs": lambda self: _outputs(self.record)}
-    own_formats = {
-        ".onnx": Format("the converted model", lambda result, _table: result.proto.SerializeToString(), binary=True)
-    }
+    show = SHOW
 
     def __init__(
         self, record: Conversion, proto: ModelProto | None = None, remember: Callable[[Path], None] | None = None
@@ -41,15 +43,6 @@ class ConvertResult(OldResult[Conversion]):
         self._proto = proto
         self._remember = remember
         """Called with the file of the model, so that its source is found again; None if nothing names the source."""
-
-    def page(self) -> Page:
-        """Where the model came from, its inputs and outputs, and whether it agrees with its source."""
-        return conversion_page(self.record, self.answer)
-
-    def story_sections(self) -> list[Section]:
-        """How far outputs are from those of the source."""
-        parts = difference_parts(self.record.checks)
-        return [Section("Differences by output", parts)] if parts else []
 
     @property
     def proto(self) -> ModelProto:
@@ -72,7 +65,15 @@ class ConvertResult(OldResult[Conversion]):
         """Whether no output differs from the source's."""
         return self.equal
 
-    def save(self, path: str | Path, table: str | None = None, *, force: bool = False) -> None:
+    def save(
+        self,
+        path: str | Path,
+        table: str | None = None,
+        *,
+        chart: str | None = None,
+        width: Width = "page",
+        force: bool = False,
+    ) -> None:
         """Write a file in the format of its extension.
 
         The model is written unless it differs from its source; weights of a large one go into a file next to it.
@@ -80,7 +81,7 @@ class ConvertResult(OldResult[Conversion]):
         if suffix_of(path, self.formats()) == ".onnx":
             self._save_model(Path(path), force)
         else:
-            super().save(path, table)
+            super().save(path, table, chart=chart, width=width)
 
     def _save_model(self, path: Path, force: bool) -> None:
         if not self and not force:
@@ -91,9 +92,3 @@ class ConvertResult(OldResult[Conversion]):
         self.record = replace(self.record, output=str(path), notes=(*self.record.notes, *notes))
         if self._remember is not None:
             self._remember(path)
-
-
-def _outputs(record: Conversion) -> DataFrame:
-    """One row per check and output."""
-    rows = [(check.model, *astuple(output)) for check in record.checks for output in check.outputs]
-    return frame_of(rows, ["check", *Difference.__struct_fields__])

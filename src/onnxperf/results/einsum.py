@@ -94,7 +94,8 @@ class EinsumResult(Result[EinsumPlan]):
         """The speedups of the final race."""
         if self.record.race is None:
             raise BadOption("nothing was raced for this equation: only a search races")
-        return self.drawn(self.charts("race"), ax)
+        axes: Axes = self.drawn(self.charts("race"), ax)
+        return axes
 
     def _held(self, model: bytes) -> bytes:
         if not model:

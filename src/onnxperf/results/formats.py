@@ -51,7 +51,7 @@ def _picture(form: Literal["png", "svg"]) -> Callable[[Any, Wanted], bytes]:
         from onnxperf.render.paint.figure import figure_bytes, figure_of  # matplotlib takes its time to load
 
         panels = result.charts(wanted.chart)
-        return figure_bytes(figure_of(panels, result.answer, result.topic, wanted.width), form)
+        return figure_bytes(figure_of(panels, result.headline, result.topic, wanted.width), form)
 
     return make
 

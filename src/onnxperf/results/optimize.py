@@ -6,27 +6,39 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxperf.errors import BadInput
-from onnxperf.records.profile import Optimization, SourceGroup
+from onnxperf.records.profile import Optimization
 from onnxperf.render.kit.page import Page
-from onnxperf.render.profile.optimization import optimization_page
-from onnxperf.render.web.sections.optimize import optimize_sections
-from onnxperf.results.old_base import OldResult, frame_of, struct_frame
-from onnxperf.results.old_formats import Format
+from onnxperf.render.profile.optimization import counts_charts, counts_table, groups_table, optimization_page
+from onnxperf.results.base import Result, Show
+from onnxperf.results.formats import Format
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-class OptimizeResult(OldResult[Optimization]):
+def _model(path: str) -> bytes:
+    if Path(f"{path}.data").exists():
+        raise BadInput(f"the weights of {path} are in {path}.data; copy both files")
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise BadInput(f"cannot read the optimized model {path}: {error.strerror}") from error
+
+
+SHOW = Show(
+    Optimization,
+    "optimize",
+    optimization_page,
+    tables={"groups": groups_table, "operators": counts_table},
+    charts={"operators": counts_charts},
+    own={".onnx": Format("the optimized model", lambda result, _: _model(result.record.output), binary=True)},
+)
+
+
+class OptimizeResult(Result[Optimization]):
     """What `onnxperf.optimize` returns; the optimized model is in the file `path`."""
 
-    tables = {
-        "groups": lambda self: struct_frame(self.record.groups, SourceGroup),
-        "operators": lambda self: self.counts(),
-    }
-    """One row per group, which nodes became which; and the nodes per operator type."""
-    sections = (optimize_sections,)
-    own_formats = {".onnx": Format("the optimized model", lambda result, _table: _model(result.path), binary=True)}
+    show = SHOW
 
     @property
     def path(self) -> str:
@@ -39,15 +51,4 @@ class OptimizeResult(OldResult[Optimization]):
 
     def counts(self) -> DataFrame:
         """Nodes per operator type, before and after."""
-        names = list(dict.fromkeys([*self.record.before, *self.record.after]))
-        rows = [(name, self.record.before.get(name, 0), self.record.after.get(name, 0)) for name in names]
-        return frame_of(rows, ["op_name", "before", "after"])
-
-
-def _model(path: str) -> bytes:
-    if Path(f"{path}.data").exists():
-        raise BadInput(f"the weights of {path} are in {path}.data; copy both files")
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise BadInput(f"cannot read the optimized model {path}: {error.strerror}") from error
+        return self.table("operators")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from onnxperf.render.kit.files import suffix_of, write
-from onnxperf.render.web.old_base import Story
+from onnxperf.render.web.story import Story
 from onnxperf.results.base import Result
 
 _HEIGHT = 900

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pyinstrument.session import Session
 
 _MEMRAY, _NATIVE = ".memray.html", "native"
-NEEDED = {_MEMRAY: "allocations", _NATIVE: "native"}
-"""Options without which there is nothing to write into such a file, or to draw in such a chart."""
+NEEDED = {_MEMRAY: "allocations", "allocations": "allocations", _NATIVE: "native"}
+"""Options without which there is nothing to write into such a file, or nothing in such a table or chart."""
 
 SHOW = Show(
     Stack,

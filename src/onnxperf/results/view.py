@@ -116,7 +116,7 @@ class ViewResult(OldResult[GraphView]):
         """The drawing, and the nodes as a table that is linked with it; a drawing of two models is not on a page."""
         if "text" not in self._drawings:
             return []
-        from onnxperf.render.web.sections.graph import view_sections
+        from onnxperf.render.graph.section import view_sections
 
         return view_sections(self.record)
 

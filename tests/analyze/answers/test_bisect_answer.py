@@ -90,7 +90,7 @@ def test_skipped_candidates_are_named_with_their_reasons() -> None:
 
 
 def test_a_page_has_a_row_per_comparison() -> None:
-    page = page_markdown(bisect_page(FOUND, "the answer"))
+    page = page_markdown(bisect_page(replace(FOUND, answer="the answer")))
     assert page.count("ort 1.2") >= 4
     assert "the answer" in page
 

@@ -13,6 +13,7 @@ from onnxperf.analyze.judges.comparison import baseline_of, compare
 from onnxperf.analyze.judges.einsum import graphs_in, is_decided, sites_written, winner_in
 from onnxperf.records.einsum import RewrittenSite
 from onnxperf.records.race import Block, Case, Measurement, Subject
+from onnxperf.render.kit.table import grid_of
 from onnxperf.render.race.einsum import WINNER, race_table
 from onnxperf.render.race.rewrite import rewrite_page
 from tests.render import einsum_examples as einsums
@@ -110,7 +111,7 @@ def check_claims(case: Case) -> None:
         assert {rows[name].verdict for name in names.split(" and ")} == {"faster"}
 
     assert is_decided(plan) == (winner is not None) == ("nothing is kept" not in answer and bool(graphs))
-    stars = [row.cells[1] for row in race_table(plan).rows if row.cells[0] == WINNER]
+    stars = [line.cells[1].text for line in grid_of(race_table(plan)).lines if line.cells[0].text == WINNER]
     assert stars == ([] if winner is None else [winner.name])
     assert all(rows[name].verdict in ("faster", "baseline") for name in stars)
 

@@ -15,7 +15,8 @@ from onnxperf.analyze.judges.arena import unexplained_bytes
 from onnxperf.analyze.judges.growth import judge_growth
 from onnxperf.records.graph import Graph, GraphNode
 from onnxperf.records.memory import ArenaTrial, Breakdown, MemoryCase, MemoryStep, MemorySubject, Resident
-from onnxperf.render.memory.page import bytes_table, memory_page
+from onnxperf.render.memory.page import memory_page
+from onnxperf.render.memory.tables import bytes_table
 from onnxperf.wording.numbers import in_megabytes
 from tests.render.drawn_pages import printed
 from tests.render.memory import examples as made
@@ -98,7 +99,7 @@ def test_no_part_of_a_breakdown_is_above_its_whole(case: MemoryCase) -> None:
             assert need is not None
             assert found.planned_bytes is not None
             assert 0 < found.unexplained_bytes <= need - found.planned_bytes
-        rows = {row.cells[0]: row.cells[1] for row in bytes_table(case, subject, found).rows}
+        rows = {row.what for row in bytes_table(case, subject).rows}
         assert ("unexplained" in rows) == (found.unexplained_bytes is not None)
 
 

@@ -100,8 +100,8 @@ def test_the_answer_of_every_outcome(record: Tuning, words: str) -> None:
 @pytest.mark.parametrize(
     ("max_error", "words"),
     [
-        (None, "int8 was 3.00 times as good in the search with an error of 0.02 (`max_error` allows it)."),
-        (0.01, "int8 was 3.00 times as good in the search with an error of 0.02, which is more than allowed."),
+        (None, "int8 was 3.00 times as good in the search with an error of 2 % (`max_error` allows it)."),
+        (0.01, "int8 was 3.00 times as good in the search with an error of 2 %, which is more than allowed."),
     ],
 )
 def test_an_approximate_choice_that_was_not_chosen_is_named(max_error: float | None, words: str) -> None:

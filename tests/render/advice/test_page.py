@@ -1,4 +1,4 @@
-"""Advice as a page and as a chart."""
+"""Advice as a page, as a chart and as tables."""
 
 from __future__ import annotations
 
@@ -8,14 +8,20 @@ import pytest
 from msgspec.structs import replace
 
 from onnxperf.options.spelling import as_flags
-from onnxperf.records.advice import Advice, Hazard, OperatorShare
+from onnxperf.records.advice import Advice, Hazard, OperatorShare, Tried
 from onnxperf.render.kit.console import page_text
+from onnxperf.render.kit.page import sections_of
 from onnxperf.results.advise import AdviseResult
-from tests.analyze.answers.test_advise_answer import GAIN, NONE, ONE, SPINNING, THREADS, TRADE
+from tests.analyze.answers.test_advise_answer import GAIN, NONE, ONE, SLEEPING, SPINNING, THREADS, TRADE
+from tests.render import examples
+from tests.render.described import charts_of, column, labels_in
 from tests.render.examples import NASTY_NAMES, machine
 
 TINY = replace(THREADS, kind="tiny", title="Tiny nodes")
 FACT = Hazard(kind="fact", title="Old opset", evidence="opset 7", remedy="Convert it")
+FAILED = Tried(
+    hazard="spinning", trial=SLEEPING, status="differs", reason="output Y differs", verdict=None, outcome="untried"
+)
 RECORD = Advice(
     model="m",
     dims={"N": 8},
@@ -66,16 +72,28 @@ def test_names_of_others_do_no_harm(name: str) -> None:
 def test_tables_have_a_row_per_trial_and_per_hazard() -> None:
     result = AdviseResult(RECORD)
     assert result.to_df().trial.tolist() == ["threads=1", "threads=1", "no spinning"]
+    assert result.to_df().settings.tolist()[2] == "session.intra_op.allow_spinning=0"
+    assert result.to_df().outcome.tolist() == ["gain", "gain", "trade"]
     assert result.table("hazards").outcome.tolist() == ["gain", "gain", "trade", "untried"]
+    assert result.table("hazards").speedup.tolist()[:3] == [1.29, 1.29, 0.8]
     assert bool(result)
     assert not AdviseResult(replace(RECORD, tried=(TRADE,)))
 
 
-def test_the_chart_has_a_bar_per_trial_and_a_line_at_one() -> None:
-    axes = AdviseResult(RECORD).plot()
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["threads=1", "no spinning"]
-    assert [bar.get_width() for bar in axes.patches] == [1.29, 0.8]
-    assert AdviseResult(replace(RECORD, tried=())).plot() is not None
+def test_the_chart_has_every_trial_once_and_its_table_those_without_a_time() -> None:
+    chart = charts_of(AdviseResult(RECORD).page())["What each remedy gave"]
+    assert labels_in(chart) == ["1.290× gain", "0.800× trade"]  # noqa: RUF001
+    failed = charts_of(AdviseResult(replace(RECORD, tried=(GAIN, FAILED))).page())["What each remedy gave"]
+    assert labels_in(failed) == ["1.290× gain"]  # noqa: RUF001
+    assert column(failed.table, "result") == ["gain", "differs: output Y differs"]
+    assert not charts_of(AdviseResult(replace(RECORD, tried=())).page())
+
+
+def test_a_page_has_hazards_under_titles_and_the_races_behind_the_trials() -> None:
+    page = AdviseResult(replace(RECORD, races=(examples.case(), examples.case()))).page()
+    titles = [section.title for section in sections_of(page)]
+    assert titles[:4] == ["What helps", "What saves CPU time or memory, but is slower", "Seen, but not tried", "Trials"]
+    assert [each.values for each in charts_of(page)["Speedups"].filters] == [["first race", "second race"]]
 
 
 @pytest.mark.parametrize(("overhead", "heading"), [(1.1, "  share"), (None, "  share"), (9.0, "profiled share")])

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from onnxperf.records.quantize import LayerChange, OutputError, Quantization, QuantizationWay, TriedWay, UnfusedPair
-from onnxperf.render.charts.base import GREEN, colors_of
 from onnxperf.render.charts.bars import Bars
+from onnxperf.render.charts.base import GREEN, colors_of
 from onnxperf.render.charts.forest import Forest
 from onnxperf.render.kit.table import grid_of
 from onnxperf.results.quantize import QuantizeResult
@@ -105,7 +105,7 @@ def test_the_charts_draw_both_sides_the_errors_and_the_ways() -> None:
     assert [(each.name, each.color) for each in layers.series] == list(colors.items())
     assert [list(each.values) for each in layers.series] == [[40.0, 4.0, 2.0, 2.0], [20.0, 5.0, 2.1, 1.0]]
     assert list(layers.series[0].pale) == [False, False, True, True]
-    assert layers.series[1].words[0] == "20 µs, of which 3 µs converting, won"
+    assert layers.series[1].words[0] == "20 µs (3 µs converting), won"
     assert (errors.names, errors.series[0].values) == (["conv"], [0.015])
     assert [(mark.label, mark.color) for mark in ways.marks] == [("1.400× chosen", GREEN)]  # noqa: RUF001
 

@@ -11,7 +11,8 @@ from rich.cells import cell_len
 from onnxperf.records.memory import ArenaTrial, LiveTensor, Memory
 from onnxperf.render.kit.html import page_html
 from onnxperf.render.kit.markdown import page_markdown
-from onnxperf.render.memory.page import growth_text, memory_page
+from onnxperf.render.memory.page import memory_page
+from onnxperf.render.memory.tables import growth_text
 from onnxperf.wording.names import name_of
 from tests.render import drawn_pages, examples
 from tests.render.memory import examples as made

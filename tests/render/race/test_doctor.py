@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 from onnxperf.records.doctor import MachineReport
+from onnxperf.records.headroom import Bandwidth, Peaks
+from onnxperf.render.kit.page import sections_of
 from onnxperf.render.race.doctor import doctor_page
 from tests.render import examples
+from tests.render.described import charts_of, picture_of
 from tests.render.drawn_pages import TAGS, Markup, printed
 
 LONG = ", ".join(f"provider {number}" for number in range(20))
@@ -65,3 +69,18 @@ def test_no_text_becomes_markup_or_steers_the_terminal(name: str) -> None:
     page = doctor_page(report(name, name))
     assert Markup(page).tags <= TAGS
     assert all(character.isprintable() or character == "\n" for character in printed(page) if ord(character) < 160)
+
+
+def test_a_page_has_the_facts_of_the_machine_only_below() -> None:
+    (facts,) = [part for section in sections_of(doctor_page(report())) for part in section.parts]
+    assert [row[0] for row in facts.rows] == ["providers", "noise"]
+
+
+def test_peaks_are_lines_over_sizes_and_bars_per_number_of_threads() -> None:
+    sizes = (Bandwidth(size_bytes=10**5, gb_per_s=70.0), Bandwidth(size_bytes=10**8, gb_per_s=25.0))
+    peaks = Peaks(threads=2, gflop_per_s=90.0, bandwidths=sizes)
+    found = charts_of(doctor_page(replace(report(), peaks=(peaks,))))
+    (line,) = picture_of(found["Bandwidth over sizes"]).series
+    assert (line.name, line.xs, line.ys) == ("2 threads", [1e5, 1e8], [70.0, 25.0])
+    assert "The most is 70.0 GB/s, with 2 threads and 100 kB." in found["Bandwidth over sizes"].summary
+    assert [each.values for each in picture_of(found["Arithmetic"]).series] == [[90.0]]

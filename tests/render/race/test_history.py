@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from onnxperf.records.history import By
-from onnxperf.render.race.history import MOST_ROWS, history_page
-from onnxperf.render.race.history_chart import history_plot, levels
-from onnxperf.render.web.old_base import Chart
-from onnxperf.render.web.sections.history import MOST_POINTS, history_sections
-from onnxperf.results.history import HistoryResult
+from onnxperf.records.history import By, History
+from onnxperf.render.charts.base import RED
+from onnxperf.render.charts.plot import Plot
+from onnxperf.render.race.history import MOST_ROWS, history_charts, history_page
+from onnxperf.render.race.history_chart import MOST_POINTS, levels
+from onnxperf.results.base import Result
 from onnxperf.wording.numbers import NOTHING
 from tests.histories import noisy
 from tests.render.drawn_pages import cells, line_with, printed
 from tests.render.examples import NASTY_NAMES
-from tests.render.history_examples import INTEL, STEP, history, stored
+from tests.render.history_examples import INTEL, STEP, history, stored, two_machines
 
 
 def test_the_page_has_series_changes_and_the_answer() -> None:
@@ -27,8 +27,10 @@ def test_the_page_has_series_changes_and_the_answer() -> None:
 
 
 def test_series_with_too_few_runs_have_no_number_of_changes() -> None:
-    text = printed(history_page(history(stored([1e5] * 3))))
-    assert cells(line_with(text, "ort run"))[-1] == NOTHING
+    few, enough = stored([1e5] * 3), stored([1e5] * 9, replace(INTEL, dims={"batch": 8}))
+    assert "changes" not in printed(history_page(history(few)))
+    text = printed(history_page(history(few, enough)))
+    assert [cells(line)[-1] for line in text.splitlines() if line.startswith("ort run")] == [NOTHING, "0"]
 
 
 @pytest.mark.parametrize(
@@ -38,7 +40,7 @@ def test_only_the_last_groups_are_on_the_page(by: By, note: str | None) -> None:
     record = history(stored(STEP), by=by)
     text = printed(history_page(record))
     assert (f"{note}; files have all" in text) if note else ("are shown" not in text)
-    assert len(HistoryResult(record).table("groups")) == len(record.series[0].groups)
+    assert len(Result(record).table("groups")) == len(record.series[0].groups)
 
 
 def test_many_series_are_cut_and_counted() -> None:
@@ -56,44 +58,66 @@ def test_levels_meet_at_the_changes() -> None:
     assert levels(still) == []
 
 
-@pytest.mark.parametrize("by", [None, "version", "commit", "day", "machine"])
-def test_the_chart_has_a_panel_per_series(by: By | None) -> None:
+def plots(record: History) -> list[Plot]:
+    pictures = [layer.picture for chart in history_charts(record) for layer in chart.layers]
+    return [each for each in pictures if isinstance(each, Plot)]
+
+
+@pytest.mark.parametrize(
+    ("by", "tick"),
+    [(None, "2026-01-01"), ("version", "1.31.1"), ("commit", "00000000"), ("day", "2026-01-01")],
+)
+def test_every_series_has_a_chart_whose_ticks_name_the_runs(by: By | None, tick: str) -> None:
     other = replace(INTEL, dims={"batch": 8})
-    panels = history_plot(history(stored(STEP), stored(STEP, other), by=by))
-    assert len(panels) == 2  # type: ignore[arg-type]
+    found = plots(history(stored(STEP), stored(STEP, other), by=by))
+    assert len(found) == 2
+    assert (found[0].x.title, found[0].x.ticks[0]) == (by or "", (0.0, tick))
 
 
-def test_axes_of_the_user_get_the_first_series() -> None:
-    from matplotlib.figure import Figure
+def test_a_change_is_an_edge_with_its_factor_between_two_levels() -> None:
+    record = history(stored(STEP))
+    (plot,), (change,) = plots(record), record.series[0].changes
+    assert [(edge.x, edge.color) for edge in plot.edges] == [(29.5, RED)]
+    assert [(mark.x, mark.text) for mark in plot.marks] == [(29.5, f"{change.ratio:.3f}×")]  # noqa: RUF001
+    assert [y and round(y / 1e3) for y in plot.series[1].ys] == [100, 100, None, 110, 110, None]
 
-    ax = Figure().subplots()
-    assert history_plot(history(stored(STEP)), ax) is ax
-    assert ax.get_title() or ax.lines
+
+def test_a_run_far_from_all_others_is_an_arrow_with_its_time() -> None:
+    (plot,) = plots(history(stored([1e5 + n for n in range(120)] + [5e6])))
+    assert [(mark.x, mark.symbol, mark.text) for mark in plot.marks] == [(120.0, "up", "5.00 ms")]
+    assert plot.series[0].ys[-1] is None
+    assert plot.y.high < 2e5
 
 
-def test_nothing_measured_draws_an_empty_chart_and_no_section() -> None:
+def test_nothing_measured_has_no_chart() -> None:
     failed = stored([1e5])
     failed = replace(failed, points=(replace(failed.points[0], status="crashed", median_ns=None),))
-    record = history(failed)
-    assert "nothing was measured" in history_plot(record)[0].get_xlabel()  # type: ignore[index]
-    assert history_sections(record) == []
+    assert history_charts(history(failed)) == []
+    assert "crashed" in Result(history(failed)).encode(".csv").decode()
 
 
-def test_a_web_page_shows_the_newest_runs_and_says_of_how_many() -> None:
-    (section,) = history_sections(history(stored([1e5] * (MOST_POINTS + 7))))
-    (chart,) = section.parts
-    assert isinstance(chart, Chart)
+def test_a_chart_shows_the_newest_runs_and_says_of_how_many() -> None:
+    (chart,) = history_charts(history(stored([1e5] * (MOST_POINTS + 7))))
     assert chart.summary == "No change point in 407 runs. Of 407 runs the newest 400 are shown."
     assert len(chart.table.rows) == MOST_POINTS
+
+
+def test_files_name_the_series_of_every_row() -> None:
+    result = Result(two_machines())
+    for name in result.table_names():
+        assert list(result.table(name).columns[:3]) == ["series", "machine", "dims"]
+    changes = result.table("changes").iloc[0]
+    assert (changes["last_run_before"], changes["run"], changes["change"]) == ("run29", "run30", "slower")
+    assert changes["ratio_low"] < changes["after_ns"] / changes["before_ns"] < changes["ratio_high"]
 
 
 @pytest.mark.parametrize("name", NASTY_NAMES)
 def test_names_of_others_are_escaped_everywhere(name: str) -> None:
     points = stored(STEP, replace(INTEL, cpu=name), name=name)
     hostile = tuple(replace(each, commit=name, version=name) for each in points.points)
-    result = HistoryResult(history(replace(points, points=hostile), by="commit", model=name))
+    result = Result(history(replace(points, points=hostile), by="commit", model=name))
     page = result.encode(".html").decode()
     assert "<b>bold</b>" not in page
     assert "\x1b" not in page
     assert "\x1b" not in printed(result.page())
-    result.plot()
+    assert history_charts(result.record)

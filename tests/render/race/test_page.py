@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 from onnxperf.records.race import Bench, Case, Subject
@@ -43,6 +44,7 @@ ALWAYS = ["name", "time", "speedup", "95 % CI", "verdict"]
         (60, []),
         (80, ["p50", "p99"]),
         (100, ["p50", "p99", "items/s"]),
+        (120, ["p50", "p99", "items/s", "CPU per call"]),
         (140, ["p50", "p99", "items/s", "CPU per call", "mean", "load", "first call"]),
         (160, ["min", "p50", "p90", "p99", "max", "items/s", "CPU per call", "mean", "load", "first call"]),
     ],
@@ -94,6 +96,12 @@ def test_a_percentile_that_is_not_known_to_15_percent_is_marked_and_the_mark_exp
     assert "~8.35 µs" not in text
     assert "~: uncertain by more than 15 %" in text
     assert "~" not in printed(examples.bench(examples.case(sure)))
+
+
+def test_cpu_time_with_pauses_says_so() -> None:
+    blocks = tuple(replace(block, span_ns=100) for block in examples.blocks(8430.0))
+    assert "CPU: pauses included" in printed(examples.bench(examples.case(examples.subject(blocks=blocks))))
+    assert "CPU" not in printed(examples.bench(), 80)
 
 
 @pytest.mark.parametrize(

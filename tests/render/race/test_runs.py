@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from onnxperf.records.runs import ComparedSubject, KeptRun, KeptRuns, RunComparison
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.runs import comparison_page, runs_page
+from onnxperf.results.runs import ComparisonResult
 from tests.render.drawn_pages import printed
 from tests.render.examples import NASTY_NAMES
 
@@ -110,6 +111,19 @@ def test_a_comparison_shows_both_times_and_the_verdict() -> None:
     for part in ("bafido against lonuki", "8.43 µs", "7.01 µs", "1.203×", "1.190…1.217", "faster", "yardstick"):  # noqa: RUF001
         assert part in text
     assert text.index("new.onnx is faster.") < text.index("a note")
+
+
+def test_subjects_that_can_be_compared_have_a_mark_and_the_file_has_all_of_them() -> None:
+    yardstick = row(first="run", second="run", dims={}, speedup=1.0, speedup_low=None, verdict="baseline")
+    lost = row(first="skl", second="skl", dims={}, speedup=None, verdict=None, reason="only in one")
+    result = ComparisonResult(RunComparison(first="a1", second="b2", rows=(yardstick, row(), lost)))
+    (chart,) = result.charts()
+    forest: Any = chart.layers[0].picture
+    assert [(mark.name, mark.label) for mark in forest.marks] == [
+        ("old.onnx, then new.onnx, batch=8", "1.203× faster")  # noqa: RUF001
+    ]
+    assert result.to_df()["verdict"].tolist() == ["yardstick", "faster", ""]
+    assert "b2 against a1" in result.to_html()
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

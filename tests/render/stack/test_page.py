@@ -1,23 +1,27 @@
-"""Stacks on the terminal, as a flame graph and for speedscope."""
+"""Stacks on the terminal, as charts and for speedscope."""
 
 from __future__ import annotations
 
 import io
 import json
-from xml.etree import ElementTree
+from collections.abc import Sequence
 
 import pytest
 from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Console
 
-from onnxperf.analyze.trace.stack import kind_of
-from onnxperf.records.stack import Stack
+from onnxperf.analyze.trace.stack import Sample, native_functions
+from onnxperf.records.stack import FunctionShare, Stack, StackFrame
+from onnxperf.render.charts.base import BLUE, GREY, ORANGE, SKY
 from onnxperf.render.kit.console import print_page
 from onnxperf.render.kit.page import Verbatim
-from onnxperf.render.stack import flame
-from onnxperf.render.stack.page import stack_page
+from onnxperf.render.kit.table import grid_of
+from onnxperf.render.stack.flame import native_charts, speedscope, tree_charts
+from onnxperf.render.stack.page import self_charts, stack_page
+from onnxperf.render.stack.tables import native_table, tree_functions_table
 from tests.render import drawn_pages
+from tests.render.described import charts_of, picture_of
 from tests.render.stack import examples as made
 
 
@@ -91,17 +95,84 @@ def test_tables_fit(width: int) -> None:
     assert max(map(cell_len, text.splitlines())) <= width
 
 
-def test_the_flame_graph_is_well_formed_and_coloured_by_what_frames_do() -> None:
-    picture = ElementTree.fromstring(flame.flame_svg(made.SAMPLES, "a & b", kind_of))
-    titles = [element.text or "" for element in picture.iter("{http://www.w3.org/2000/svg}title")]
-    assert f"FLOAT_add ({made.UMATH}): 60.0 %, 30 samples" in titles
-    assert "<script>&\\x1b (a.py:3): 20.0 %, 10 samples" in titles
-    colours = {element.get("fill") for element in picture.iter("{http://www.w3.org/2000/svg}rect")}
-    assert {flame.COLOURS["python"], flame.COLOURS["kernels"], flame.COLOURS[None]} <= colours
+# ---------------------------------------------------------------- charts
+
+
+def test_the_bars_are_the_functions_of_the_table_the_busiest_first() -> None:
+    (chart,) = self_charts(made.stack())
+    (bars,) = picture_of(chart).series
+    assert picture_of(chart).names == ["run  model.py", "take  <built-in>"]
+    assert bars.words == ["6.00 µs, 75.0 %", "2.00 µs, 25.0 %"]
+    assert bars.colors == [BLUE, SKY]
+
+
+def test_of_very_many_functions_the_last_bar_is_the_sum_of_the_others() -> None:
+    shares = tuple(FunctionShare(function=f"f{n}", file="f.py", share=1 / 40, python=1 / 40) for n in range(40))
+    (chart,) = self_charts(made.stack(functions=shares))
+    assert picture_of(chart).names[-1] == "20 others"
+    assert picture_of(chart).series[0].values[-1] == 4000.0
+
+
+def frame(function: str, total: int, own: int, parent: int | None) -> StackFrame:
+    return StackFrame(function=function, file="a/b.py", line=1, self_ns=own, total_ns=total, parent=parent)
+
+
+def test_frames_lie_within_their_callers_one_after_the_other() -> None:
+    frames = (
+        frame("run", 1000, 100, None),
+        frame("one", 600, 600, 0),
+        frame("two", 300, 200, 0),
+        frame("in", 100, 100, 2),
+    )
+    (chart,) = tree_charts(made.stack(frames=frames, calls=1))
+    flame = picture_of(chart)
+    assert flame.lane == [0, 1, 1, 2]
+    assert flame.starts == [0.0, 0.0, 600.0, 600.0]
+    assert flame.widths == [1000.0, 600.0, 300.0, 100.0]
+    assert flame.enlarges
+
+
+def test_functions_and_frames_share_their_keys() -> None:
+    record = made.stack()
+    (chart,) = tree_charts(record)
+    grid = grid_of(tree_functions_table(record))
+    assert {line.link for line in grid.lines} == {key for item in picture_of(chart).items for key in item.keys}
+
+
+def test_samples_lie_below_their_callers_and_are_colored_by_what_they_do() -> None:
+    (chart,) = native_charts(made.stack(), made.SAMPLES)
+    flame = picture_of(chart)
+    drawn = {flame.items[item].where: flame.words[said] for item, said in zip(flame.item, flame.said, strict=True)}
+    assert drawn[f"FLOAT_add ({made.UMATH})"] == "60.0 %, 30 samples"
+    assert drawn["<script>&\\x1b (a.py:3)"] == "20.0 %, 10 samples"
+    assert {item.name: item.color for item in flame.items}["FLOAT_add"] == ORANGE
+    assert flame.legend == [("Python", BLUE), ("kernels and other compiled libraries", ORANGE), ("system", GREY)]
+    assert (
+        sum(width for width, lane in zip(flame.widths, flame.lane, strict=True) if lane == 0) == flame.axis.high == 50
+    )
+    assert chart.summary.endswith("FLOAT_add is at work itself in 60.0 %.")
+
+
+def test_compiled_functions_share_their_keys_with_their_frames_whatever_the_line() -> None:
+    record = made.stack(native=native_functions(made.SAMPLES))
+    (chart,) = native_charts(record, made.SAMPLES)
+    grid = grid_of(native_table(record))
+    assert {line.link for line in grid.lines} == {key for item in picture_of(chart).items for key in item.keys}
+
+
+def test_a_page_has_each_flame_graph_that_there_are_frames_for() -> None:
+    def titles(record: Stack, samples: Sequence[Sample] = ()) -> list[str]:
+        return list(charts_of(stack_page(record, samples=samples)))
+
+    assert titles(made.stack(), made.SAMPLES) == [
+        *("Self time per function", "Flame graph", "Flame graph with compiled frames")
+    ]
+    assert titles(made.stack()) == ["Self time per function", "Flame graph"]
+    assert titles(made.stack(frames=(), functions=())) == []
 
 
 def test_speedscope_gets_every_stack_with_its_weight() -> None:
-    written = json.loads(flame.speedscope(made.SAMPLES, "sgd"))
+    written = json.loads(speedscope(made.SAMPLES, "sgd"))
     names, profile = [frame["name"] for frame in written["shared"]["frames"]], written["profiles"][0]
     stacks = [
         (tuple(names[place] for place in stack), weight)
@@ -109,7 +180,3 @@ def test_speedscope_gets_every_stack_with_its_weight() -> None:
     ]
     assert stacks == made.SAMPLES
     assert profile["endValue"] == 50
-
-
-def test_an_empty_flame_graph_is_still_a_picture() -> None:
-    assert ElementTree.fromstring(flame.flame_svg([], "nothing", kind_of)) is not None

@@ -17,7 +17,7 @@ from onnxperf.results.bisect import BisectResult
 from onnxperf.results.history import HistoryResult
 from onnxperf.results.report import Report
 from tests.render.history_examples import two_machines
-from tests.render.web.test_finding_sections import BISECTION
+from tests.render.race.test_bisect import BISECTION
 
 HOSTILE = '<img src=x onerror="window.broken=1">\'</script><script>window.broken=1</script>\x1b[31m'
 

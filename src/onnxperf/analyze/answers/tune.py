@@ -5,7 +5,7 @@ from __future__ import annotations
 from onnxperf.records.comparison import Verdict
 from onnxperf.records.tune import Goal, TuneRow, Tuning
 from onnxperf.wording.names import first_of, name_of
-from onnxperf.wording.numbers import count, duration, factor, significant, size
+from onnxperf.wording.numbers import count, duration, factor, percent_at_most, significant, size
 
 _COMPARED: dict[Goal, str] = {
     "latency": "is {times} times as fast as the defaults",
@@ -142,7 +142,7 @@ def _about_approximate(record: Tuning) -> str:
     best: TuneRow = max(rows, key=lambda row: row.speedup or 0.0)
     if best.speedup is None or best.speedup <= 1 + record.min_effect:
         return ""
-    error = f" with an error of {significant(best.error)}" if best.error is not None else ""
+    error = f" with an error of {percent_at_most(best.error)}" if best.error is not None else ""
     allowed = "" if record.max_error is None else ", which is more than allowed"
     hint = " (`max_error` allows it)" if record.max_error is None else ""
     times = factor(best.speedup)

@@ -29,10 +29,15 @@ def usual_iteration(profile: Profile) -> int:
 
 
 def timeline_of(
-    trace: Trace, layout: TraceLayout, profile: Profile, executed: Graph | None = None, most: int = KEPT
+    trace: Trace,
+    layout: TraceLayout,
+    profile: Profile,
+    executed: Graph | None = None,
+    most: int = KEPT,
+    iteration: int | None = None,
 ) -> Timeline | None:
-    """The usual inference; None where no node ran in it. Of more than `most` executions, the longest."""
-    iteration = usual_iteration(profile)
+    """The usual inference, or another one; None if no node ran in it. Of more than `most` executions, the longest."""
+    iteration = usual_iteration(profile) if iteration is None else iteration
     everything = np.flatnonzero(layout.is_kernel & (layout.iteration == iteration))
     if not len(everything):
         return None

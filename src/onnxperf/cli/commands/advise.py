@@ -32,11 +32,11 @@ def advise(model: File, /, *, typed: Typed) -> int:
         An ONNX file or zoo:NAME.
     """
     import onnxperf
-    from onnxperf.results.advise import AdviseResult
+    from onnxperf.results.advise import SHOW
 
     path, reports = typed.output.with_optional_model()
     return present(
-        AdviseResult,
+        SHOW,
         reports,
         lambda progress: onnxperf.advise(model, output=path, progress=progress, **typed.keywords),
     )

@@ -32,11 +32,11 @@ def bisect(model: File, /, *, typed: Typed) -> int:
         An ONNX file or zoo:NAME.
     """
     import onnxperf
-    from onnxperf.results.bisect import BisectResult
+    from onnxperf.results.bisect import SHOW
 
     path, reports = typed.output.with_optional_model()
     return present(
-        BisectResult,
+        SHOW,
         reports,
         lambda progress: onnxperf.bisect(model, output=path, progress=progress, **typed.keywords),
     )

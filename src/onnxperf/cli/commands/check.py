@@ -32,8 +32,8 @@ def check(*models: File, typed: Typed) -> int:
         An ONNX file or zoo:NAME, or two of them.
     """
     import onnxperf
-    from onnxperf.results.check import CheckResult
+    from onnxperf.results.check import SHOW
 
     implied = {"nodes": True} if typed.output.named(".npz") is not None else {}
     keywords = {**typed.keywords, **implied}
-    return present(CheckResult, typed.output, lambda _progress: onnxperf.check(list(models), **keywords))
+    return present(SHOW, typed.output, lambda _progress: onnxperf.check(list(models), **keywords))

@@ -34,9 +34,9 @@ def convert(source: File, /, *, typed: Typed) -> int:
         module:function; the name of a model there; a .pt2 or .keras file; or the folder of a saved_model.
     """
     import onnxperf
-    from onnxperf.results.convert import ConvertResult
+    from onnxperf.results.convert import SHOW
 
-    typed.output.check(ConvertResult)
+    typed.output.check(SHOW)
     path, reports = typed.output.without_model()
     force: bool = typed.own["force"]
 
@@ -47,4 +47,4 @@ def convert(source: File, /, *, typed: Typed) -> int:
             result.save(path, force=force)
         return result
 
-    return present(ConvertResult, reports, lambda _progress: converted())
+    return present(SHOW, reports, lambda _progress: converted())

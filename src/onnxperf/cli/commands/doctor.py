@@ -22,6 +22,6 @@ def doctor(*, typed: Typed) -> int:
         onnxperf doctor --time 20
     """
     import onnxperf
-    from onnxperf.results.doctor import DoctorResult
+    from onnxperf.results.doctor import SHOW
 
-    return present(DoctorResult, typed.output, lambda progress: onnxperf.doctor(progress=progress, **typed.keywords))
+    return present(SHOW, typed.output, lambda progress: onnxperf.doctor(progress=progress, **typed.keywords))

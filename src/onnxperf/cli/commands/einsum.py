@@ -47,7 +47,7 @@ def einsum(equation: str | None = None, /, *, typed: Typed) -> int:
 
 def _plan(equation: str, typed: Typed) -> int:
     import onnxperf
-    from onnxperf.results.einsum import EinsumResult
+    from onnxperf.results.einsum import SHOW
 
     refuse_useless(typed.keywords, [*OPTIMIZE_EINSUM.options, "shapes"], "an equation")
     keywords = dict(typed.keywords)
@@ -58,7 +58,7 @@ def _plan(equation: str, typed: Typed) -> int:
         raise BadOption(option="shapes", value=value, expected="shapes in the order of the operands, such as 20x30")
     _check_count(equation, shapes)
     return present(
-        EinsumResult,
+        SHOW,
         typed.output,
         lambda progress: onnxperf.optimize_einsum(equation, shapes, progress=progress, **keywords),
     )
@@ -87,14 +87,14 @@ def _text(shape: Sequence[int]) -> str:
 
 def _rewrite(model: str, typed: Typed) -> int:
     import onnxperf
-    from onnxperf.results.rewrite import RewriteResult
+    from onnxperf.results.rewrite import SHOW, RewriteResult
 
     reason = "`rewrite`: a rewritten model keeps its types and opset"
     refuse_useless(typed.keywords, list(REWRITE_EINSUM.options), reason)
     shapes = typed.keywords.get("shapes", {})
     if not isinstance(shapes, Mapping):
         raise BadOption(option="shapes", value=_text(shapes[0]), expected="the shape of an input, such as X=8x16")
-    typed.output.check(RewriteResult)
+    typed.output.check(SHOW)
     path, reports = typed.output.without_model()
     ended: list[RewriteResult] = []
 
@@ -102,6 +102,6 @@ def _rewrite(model: str, typed: Typed) -> int:
         ended.append(onnxperf.rewrite_einsum(model, path, progress=progress, **typed.keywords))
         return ended[0]
 
-    code = present(RewriteResult, reports, measure)
+    code = present(SHOW, reports, measure)
     # A rewritten model that failed in its race is a requested file that was not written, not a partial result.
     return exit_codes.NO_ANSWER if code == exit_codes.PARTIAL and not ended[0].has_answer else code

@@ -29,9 +29,9 @@ def list_envs(*, typed: Typed) -> int:
         onnxperf envs remove onnxruntime==1.20.1
     """
     import onnxperf
-    from onnxperf.results.envs import EnvsResult
+    from onnxperf.results.envs import SHOW
 
-    return present(EnvsResult, typed.output, lambda _progress: onnxperf.envs())
+    return present(SHOW, typed.output, lambda _progress: onnxperf.envs())
 
 
 @envs.command

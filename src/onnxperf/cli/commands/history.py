@@ -28,6 +28,6 @@ def history(model: File, /, *, typed: Typed) -> int:
         A model as runs show it: its label, its .onnx file, or zoo:NAME.
     """
     import onnxperf
-    from onnxperf.results.history import HistoryResult
+    from onnxperf.results.history import SHOW
 
-    return present(HistoryResult, typed.output, lambda _progress: onnxperf.history(model, **typed.keywords))
+    return present(SHOW, typed.output, lambda _progress: onnxperf.history(model, **typed.keywords))

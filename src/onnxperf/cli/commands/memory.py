@@ -30,16 +30,18 @@ def memory(model: File, /, *, typed: Typed) -> int:
         An ONNX file, or a function that is called without arguments: FILE.py:function.
     """
     import onnxperf
+    from onnxperf.results import lines
+    from onnxperf.results import memory as measured
 
     if typed.own["lines"]:
         refuse_useless(typed.keywords, list(MEMORY_LINES.options), "`lines`, which calls a function once")
         return present(
-            onnxperf.LinesResult,
+            lines.SHOW,
             typed.output,
             lambda progress: onnxperf.memory_lines(model, progress=progress, **typed.keywords),
         )
     return present(
-        onnxperf.MemoryResult,
+        measured.SHOW,
         typed.output,
         lambda progress: onnxperf.memory(model, progress=progress, **typed.keywords),
     )

@@ -26,11 +26,11 @@ def optimize(model: File, /, *, typed: Typed) -> int:
         An ONNX file.
     """
     import onnxperf
-    from onnxperf.results.optimize import OptimizeResult
+    from onnxperf.results.optimize import SHOW
 
     path, reports = typed.output.without_model()
     return present(
-        OptimizeResult,
+        SHOW,
         reports,
         lambda _progress: onnxperf.optimize(model, path, **typed.keywords),
         page=lambda result: result.page(typed.own["all"]),

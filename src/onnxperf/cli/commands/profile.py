@@ -45,11 +45,11 @@ def profile(source: File, /, *, typed: Typed) -> int:
 
 def _one(source: str, typed: Typed) -> int:
     import onnxperf
-    from onnxperf.results.profile import ProfileResult
+    from onnxperf.results.profile import SHOW, ProfileResult
 
     top = sys.maxsize if typed.own["all"] else typed.own["top"]
     return present(
-        ProfileResult,
+        SHOW,
         typed.output,
         lambda progress: cast("ProfileResult", onnxperf.profile(source, progress=progress, **typed.keywords)),
         page=lambda result: result.page(top),
@@ -58,16 +58,16 @@ def _one(source: str, typed: Typed) -> int:
 
 def _several(source: str, typed: Typed) -> int:
     import onnxperf
-    from onnxperf.results.profile import ProfileResult
-    from onnxperf.results.profiles import ProfilesResult
+    from onnxperf.results import profile
+    from onnxperf.results.profiles import SHOW, ProfilesResult
 
-    for path, suffix in typed.output.files(ProfileResult):
-        if suffix in ProfileResult.own_formats:
+    for path, suffix in typed.output.files(profile.SHOW):
+        if suffix in profile.SHOW.own:
             raise BadOption("several variants are profiled; this needs one of them", option="output", value=path)
     shown = {"top": typed.own["top"] != Top.declared["top"].default, "all": typed.own["all"]}
     refuse_useless(shown, (), "several variants, which are shown per operator")
     return present(
-        ProfilesResult,
+        SHOW,
         typed.output,
         lambda progress: cast("ProfilesResult", onnxperf.profile(source, progress=progress, **typed.keywords)),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from onnxperf.cli.command import KEPT, File, Typed, command
 from onnxperf.cli.present import present
 from onnxperf.errors import BadOption
@@ -13,8 +15,8 @@ from onnxperf.options.output import Everything
 def stack(source: File, /, *, typed: Typed) -> int:
     """Show where the time of many calls goes: in Python, in kernels, and between both.
 
-    Files (-o): .html (the page with its flame graph), .txt, .json, .csv, .png (chart), .speedscope.json, .svg (flame
-    graph of native frames, with --native), .pyinstrument.html, .memray.html (with --allocations).
+    Files (-o): .html (the page with its flame graph), .txt, .json, .csv, .png and .svg (a chart; with --native the
+    flame graph of compiled frames), .speedscope.json, .pyinstrument.html, .memray.html (with --allocations).
 
     For example:
 
@@ -30,15 +32,26 @@ def stack(source: File, /, *, typed: Typed) -> int:
         An ONNX file, or a function that is called without arguments: FILE.py:function.
     """
     import onnxperf
-    from onnxperf.results.stack import NEEDED
+    from onnxperf.results.stack import SHOW
 
-    for path, suffix in typed.output.files(onnxperf.StackResult):
-        needed = NEEDED.get(suffix, "")
-        if needed and not typed.keywords.get(needed):
-            raise BadOption(f"a flame graph needs `{needed}`", option="output", value=path)
+    _refuse_unmeasured(typed)
     return present(
-        onnxperf.StackResult,
+        SHOW,
         typed.output,
         lambda progress: onnxperf.stack(source, progress=progress, **typed.keywords),
         page=lambda result: result.page(typed.own["all"], typed.own["top"]),
     )
+
+
+def _refuse_unmeasured(typed: Typed) -> None:
+    """Refuse files, tables and charts of what was not asked for."""
+    from onnxperf.results.stack import NEEDED, SHOW
+
+    output = typed.output
+    wanted = [("table", output.table, output.table), ("chart", output.chart, output.chart)]
+    for path, suffix in output.files(SHOW):
+        wanted += [("output", path, suffix), ("output", path, Path(path).name[: -len(suffix)].rpartition(".")[2])]
+    for option, value, what in wanted:
+        needed = NEEDED.get(what or "")
+        if needed and not typed.keywords.get(needed):
+            raise BadOption(f"this needs `{needed}`", option=option, value=value)

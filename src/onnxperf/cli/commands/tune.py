@@ -40,6 +40,6 @@ def tune(model: File, /, *, typed: Typed) -> int:
         An ONNX file or zoo:NAME.
     """
     import onnxperf
-    from onnxperf.results.tune import TuneResult
+    from onnxperf.results.tune import SHOW
 
-    return present(TuneResult, typed.output, lambda progress: onnxperf.tune(model, progress=progress, **typed.keywords))
+    return present(SHOW, typed.output, lambda progress: onnxperf.tune(model, progress=progress, **typed.keywords))

@@ -25,7 +25,7 @@ from onnxperf.render.kit.column import (
 )
 from onnxperf.render.kit.comparison import Compared, ratio_columns
 from onnxperf.render.kit.machine import cpu_text
-from onnxperf.render.kit.page import GAP, Heading, Line, Page, Section, closing
+from onnxperf.render.kit.page import GAP, Heading, Line, Page, Part, Section, closing
 from onnxperf.render.kit.table import Footer, Table
 from onnxperf.render.profile.columns import share_heading
 from onnxperf.render.race.sections import cases_sections
@@ -77,7 +77,7 @@ class ShownHazard(NamedTuple):
 
 def advice_page(record: Advice, hazards: Sequence[ShownHazard]) -> Page:
     """Hazards with evidence, gain and remedy; all trials; the answer; where the time goes if nothing helped."""
-    trials = trials_charts(record) or ([_trials(record)] if record.tried else [])
+    trials: list[Part] = [*trials_charts(record)] or ([_trials(record)] if record.tried else [])
     races = dict(zip(_RACES if len(record.races) > 1 else [""], record.races, strict=False))
     return [
         Heading(record.model, _facts(record)),
@@ -120,7 +120,7 @@ def hazards_table(hazards: Sequence[ShownHazard]) -> Table[ShownHazard]:
         field_columns(Hazard, ("kind", "title", "goal", "share")),
         field_columns(Hazard, ("evidence", "remedy")),
     )
-    columns = [
+    columns: list[Column[ShownHazard]] = [
         *(each.of(attrgetter("hazard")) for each in about),
         for_files("outcome", attrgetter("outcome")),
         for_files("trial", lambda row: row.best.trial.name if row.best else ""),
@@ -193,7 +193,8 @@ _COMPARED: Compared[Tried] = Compared(
 
 def trials_charts(record: Advice) -> list[Chart]:
     """Every trial once, the fastest on top."""
-    trials = sorted(_distinct(record), key=lambda row: -(row.speedup or 0.0))
+    measured = [row for row in _distinct(record) if row.speedup is not None]
+    trials = sorted(measured, key=lambda row: -(row.speedup or 0.0))
     helped = sum(each.outcome in FASTER for each in trials)
     summary = (
         f"Speedups of {count(len(trials), 'trial')} over the session as it is, with 95 % intervals for all trials "

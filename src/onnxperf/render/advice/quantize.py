@@ -17,8 +17,8 @@ from onnxperf.records.quantize import (
     TriedWay,
     UnfusedPair,
 )
-from onnxperf.render.charts.base import GREY, PERCENT, PINK, VERDICT_COLORS, Chart, colors_of, microsecond_unit
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
+from onnxperf.render.charts.base import GREY, PERCENT, PINK, VERDICT_COLORS, Chart, colors_of, microsecond_unit
 from onnxperf.render.charts.forest import forest_chart
 from onnxperf.render.kit.column import (
     BYTES,
@@ -51,21 +51,18 @@ _SIDES = colors_of((FLOAT32, INT8))
 
 def quantize_page(record: Quantization) -> Page:
     """What was tried, what each layer won or lost, what did not fuse, how far off it is, the answer and the race."""
-    layers = [layers_table(record, _MOST_ROWS, "screen"), *_on_page(layers_charts(record))]
+    ways = ways_charts(record) or [ways_table(record)]
+    layers = [*layers_charts(record), *errors_charts(record)]
     race = [Section("Confirming race", race_parts(record.race), "page")] if record.race is not None else []
     return [
         Heading(record.model, _facts(record)),
-        Section("Ways", ways_charts(record) or [ways_table(record)]),
-        Section("Layers", [*layers, *_on_page(errors_charts(record))]),
+        Section("Ways", ways),
+        Section("Layers", [layers_table(record, _MOST_ROWS, "screen"), *layers]),
         Section("Conversions", [_unfused_kinds_table(record)]),
         Section("Errors", [errors_table(record)]),
         *closing(record.answer, record.notes, record.interrupted),
         *race,
     ]
-
-
-def _on_page(charts: Sequence[Chart]) -> list[Chart]:
-    return [each._replace(on="page") for each in charts]
 
 
 def _facts(record: Quantization) -> list[str]:
@@ -146,7 +143,7 @@ def _result(record: Quantization, tried: TriedWay) -> str:
 def layers_table(record: Quantization, most: int | None = None, on: On = "all") -> Table[LayerChange]:
     """A row per layer; of more than `most`, the cheapest ones together."""
     ratio, _, result = ratio_columns(_LAYERS)  # no layer has an interval
-    columns = [
+    columns: list[Column[LayerChange]] = [
         Column("layer", "layer", _layer_name, TEXT, room=22),
         Column("ops", "operators", lambda row: row.ops, TEXT, 80, text=lambda row: _names(row.ops), room=16),
         Column("before_us", FLOAT32, lambda row: row.before_us, US),
@@ -221,11 +218,11 @@ def layers_charts(record: Quantization) -> list[Chart]:
         f"{won} won, {lost} lost, pale ones are not proven to differ.{more}"
     )
     drawn = bars([*map(_layer_name, layers)], series, "time per inference", microsecond_unit([*before, *after]))
-    return [bars_chart("Time by layer", summary, drawn, layers_table(record))]
+    return [bars_chart("Time by layer", summary, drawn, layers_table(record), "page")]
 
 
 def _layer_words(layer: LayerChange) -> str:
-    convert = f", of which {microseconds(layer.convert_us)} converting" if layer.convert_us else ""
+    convert = f" ({microseconds(layer.convert_us)} converting)" if layer.convert_us else ""
     return f"{microseconds(layer.after_us)}{convert}, {_outcome(layer)}"
 
 
@@ -242,7 +239,7 @@ def errors_charts(record: Quantization) -> list[Chart]:
         f"{percent_at_most(record.max_error)} are accepted for the whole model."
     )
     drawn = bars([name for _, name in layers], [series], "error of an output", PERCENT)
-    return [bars_chart("Error by layer", summary, drawn)]
+    return [bars_chart("Error by layer", summary, drawn, on="page")]
 
 
 def _finite(value: float | None) -> bool:
@@ -302,7 +299,7 @@ def _reason(pair: UnfusedPair) -> str:
 
 def errors_table(record: Quantization) -> Table[OutputError]:
     """A row per output."""
-    columns = [
+    columns: list[Column[OutputError]] = [
         Column("name", "output", lambda row: row.name, NAME, room=16),
         Column("max_relative", "error", lambda row: row.max_relative, ERROR),
         Column("relative", "relative error", lambda row: row.relative, ERROR),

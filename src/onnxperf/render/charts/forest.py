@@ -114,6 +114,7 @@ def _mark(by: Compared[R], row: R) -> Mark:
         color=VERDICT_COLORS.get(word, GREY) if by.color is None else by.color(row),
         label=visible(label),
         words="\n".join(visible(each) for several in filter(None, words) for each in several.split("\n")),
+        key=visible(by.link(row)) if by.link is not None else "",
     )
 
 

@@ -62,7 +62,7 @@ def view_sections(view: GraphView) -> list[Section]:
     """A page of a model alone: its drawing, and a table of its nodes."""
     placed = list(_placed(view))
     keys = {each.node.key: (link(each.path, each.node.label),) for each in placed}
-    drawing, nodes = graph_part(DrawnGraph(view, keys)), _nodes_table(view, placed, keys)
+    drawing, nodes = graph_part(DrawnGraph(view, keys)), _nodes_table(placed, keys)
     return [Section("Graph", [drawing], on="page"), Section("Nodes", [nodes], on="page")]
 
 
@@ -92,7 +92,7 @@ def _inside(graph: ViewGraph, path: tuple[str, ...], costs: Mapping[str, NodeMet
             yield from _inside(body, (*path, node.label), costs)
 
 
-def _nodes_table(view: GraphView, placed: list[_Placed], keys: Keys) -> Table[_Placed]:
+def _nodes_table(placed: list[_Placed], keys: Keys) -> Table[_Placed]:
     """A row per node, the most costly first if that is known."""
     kept = sorted(placed, key=lambda row: -(row.cost.value if row.cost is not None else 0.0))[:_MOST_ROWS]
     columns: list[Column[_Placed]] = [

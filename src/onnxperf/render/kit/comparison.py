@@ -63,6 +63,8 @@ class Compared(NamedTuple, Generic[R]):
     """Style of ratio and verdict; that of the verdict unless given."""
     tooltip: Callable[[R], str] | None = None
     """What a chart says of a row besides ratio, verdict and interval."""
+    link: Callable[[R], str] | None = None
+    """What a mark of a chart stands for elsewhere on a page."""
 
     def said(self, row: R) -> str:
         """The verdict of a row in words."""

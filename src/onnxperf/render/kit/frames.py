@@ -26,10 +26,15 @@ _DIGITS = 4
 # ---------------------------------------------------------------- DataFrames
 
 
-def frame_of(table: Table[Any], with_footers: bool = False) -> DataFrame:
-    """The columns of a table that files have, typed by their formats; with its totals as last rows if wanted."""
+def frame_of(table: Table[Any] | DataFrame, with_footers: bool = False) -> DataFrame:
+    """The columns of a table that files have, typed by their formats; with its totals as last rows if wanted.
+
+    What is a DataFrame stays as it is.
+    """
     from pandas import DataFrame
 
+    if isinstance(table, DataFrame):
+        return table
     kept = [column for column in table.columns if column.key]
     footers = [footer for footer in table.footers if footer.in_files] if with_footers and table.rows else []
     names: list[str] = []

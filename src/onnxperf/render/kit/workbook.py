@@ -43,7 +43,7 @@ Summary = Sequence[tuple[str, str]]
 def workbook_bytes(summary: Summary, sheets: Mapping[str, Table[Any] | DataFrame]) -> bytes:
     """A summary, then a sheet per table; one too long for Excel is replaced by one line about that."""
     library = require_xlsxwriter()
-    frames = {name: frame_of(each, True) if isinstance(each, Table) else each for name, each in sheets.items()}
+    frames = {name: frame_of(each, with_footers=True) for name, each in sheets.items()}
     refusals = {name: _refusal(name, frame) for name, frame in frames.items()}
     if sheets and all(refusals.values()):
         raise BadInput(next(iter(refusals.values())))

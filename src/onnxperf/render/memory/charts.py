@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from onnxperf.records.memory import Growth, Memory, MemoryCase, MemoryStep, MemorySubject, StepName
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
@@ -11,15 +12,15 @@ from onnxperf.render.charts.base import BLUE, GREEN, GREY, MEGABYTES, ORANGE, SK
 from onnxperf.render.charts.plot import Plot, PlotMark, PlotSpan, Series, with_rounded
 from onnxperf.render.kit.column import MB, NS, WHOLE, Column
 from onnxperf.render.kit.table import Table
-from onnxperf.render.memory.tables import peaks_table
+from onnxperf.render.memory.tables import growth_text, peaks_table
 from onnxperf.wording.names import name_of, sizes_text
 from onnxperf.wording.numbers import count, duration, in_megabytes
 
 STEP_COLORS: Mapping[StepName, int] = {"load": SKY, "first call": ORANGE, "steady call": GREEN}
 """The same in all charts; what a subject needs and what is resident is blue, calls that show growth are grey."""
-MOST_PANELS = 12
-"""Curves that a file holds; a page has all of them."""
 _MOST_POINTS = 2_000
+_MISSED = 1.01
+"""Times the curve from which on a peak is seen to be above it."""
 _LONGEST = 3
 """A curve that stays flat is shown for so many times the time of its steps; the rest can be moved to."""
 
@@ -30,13 +31,8 @@ def peaks_charts(record: Memory) -> list[Chart]:
 
 
 def curve_charts(record: Memory) -> list[Chart]:
-    """Resident memory over time, a chart per subject; of very many the first ones."""
-    found = [each for case in record.cases for each in case_curves(record, case)]
-    shown, rest = found[:MOST_PANELS], found[MOST_PANELS:]
-    if rest:
-        more = f"{count(len(rest), 'more subject')} without a panel."
-        shown[-1] = shown[-1]._replace(summary=f"{shown[-1].summary} {more}")
-    return shown
+    """Resident memory over time, a chart per subject."""
+    return [each for case in record.cases for each in case_curves(record, case)]
 
 
 def growth_charts(record: Memory) -> list[Chart]:
@@ -50,9 +46,16 @@ def peaks_chart(record: Memory, case: MemoryCase) -> Chart:
     series = [_step_bars(subjects, step) for step in STEP_COLORS if any(each.step(step) for each in subjects)]
     series.append(_bars("needs", [each.needed_bytes for each in subjects], BLUE))
     names = [each.name for each in subjects]
+    most = max(subjects, key=lambda each: each.needed_bytes or 0)
+    the_most = ", the most" if len(names) > 1 else ""
+    needed = (
+        f" {name_of(most.name)} needs {in_megabytes(most.needed_bytes)}{the_most}."
+        if most.needed_bytes is not None
+        else ""
+    )
     summary = (
         f"What each step of {count(len(names), 'subject')} added at its peak, and what a steady call needs above what "
-        "was resident before the first call."
+        f"was resident before the first call.{needed}"
     )
     title = _title("Peaks", record, case)
     return bars_chart(title, summary, bars(names, series, "added", MEGABYTES), peaks_table(case))
@@ -60,7 +63,9 @@ def peaks_chart(record: Memory, case: MemoryCase) -> Chart:
 
 def case_curves(record: Memory, case: MemoryCase) -> list[Chart]:
     """Resident memory of each subject over time."""
-    return [_curve_chart(record, case, each) for each in _measured(case) if each.sample_ns]
+    found = [each for each in _measured(case) if each.sample_ns]
+    highest = max((size for each in found for size in (each.peak_bytes or 0, *each.sample_bytes)), default=0)
+    return [_curve_chart(record, case, each, highest) for each in found]
 
 
 def case_growth(record: Memory, case: MemoryCase) -> list[Chart]:
@@ -99,27 +104,50 @@ def _bars(name: str, sizes: Sequence[int | None], color: int) -> BarSeries:
 # ---------------------------------------------------------------- over time
 
 
-def _curve_chart(record: Memory, case: MemoryCase, subject: MemorySubject) -> Chart:
+class _Step(NamedTuple):
+    """A step on the clock of the curve."""
+
+    step: MemoryStep
+    begin: int
+    end: int
+    samples: Sequence[tuple[int, int]]
+    """Times and sizes meanwhile."""
+
+    @property
+    def highest(self) -> tuple[float, float]:
+        """Time and size of its highest sample: no clock knows when the kernel saw a peak."""
+        unseen = ((self.begin + self.end) / 2, math.inf)
+        return max(self.samples, key=lambda each: each[1], default=unseen)
+
+
+def _steps(subject: MemorySubject, times: Sequence[int]) -> list[_Step]:
+    samples = list(zip(times, subject.sample_bytes, strict=True))
+    timed = ((step, ns - subject.sample_ns[0]) for step, ns in zip(subject.steps, subject.step_ns, strict=False))
+    spans = ((step, begin, begin + step.duration_ns) for step, begin in timed)
+    return [_Step(*each, [sample for sample in samples if each[1] <= sample[0] <= each[2]]) for each in spans]
+
+
+def _curve_chart(record: Memory, case: MemoryCase, subject: MemorySubject, highest: int) -> Chart:
     """Resident memory over time, with the steps shaded and their peaks, which samples may miss."""
-    start = subject.sample_ns[0]
-    steps = [(begin - start, step) for step, begin in zip(subject.steps, subject.step_ns, strict=True)]
-    times = [ns - start for ns in subject.sample_ns]
-    end = max((begin + step.duration_ns for begin, step in steps), default=0)
+    times = [ns - subject.sample_ns[0] for ns in subject.sample_ns]
+    steps = _steps(subject, times)
+    end = max((each.end for each in steps), default=0)
     is_flat = subject.growth is not None and subject.growth.kind == "none"
     until = _LONGEST * end if is_flat and times[-1] > _LONGEST * end > 0 else None
     unit = time_unit([until or max(times[-1], end)])
-    highest = max(size for each in _measured(case) for size in (each.peak_bytes or 0, *each.sample_bytes))
+    spans = [PlotSpan(each.begin, each.end, each.step.name, STEP_COLORS[each.step.name]) for each in steps]
     picture = Plot(
         x=axis_of("since the inputs were ready", [0, times[-1], end], unit, from_zero=True, margin=0),
         # The same for all subjects of a case, so that they can be compared.
         y=axis_of("resident", [0, highest], MEGABYTES, from_zero=True, margin=0.15),
         series=[_samples(subject, times)],
-        marks=[_peak_mark(subject, times, begin, step) for begin, step in steps],
-        spans=[*_step_spans(steps), *_growth_span(subject.growth, end, times[-1])],
+        marks=[_peak_mark(each, is_shown=each.step is subject.step(each.step.name)) for each in steps],
+        spans=[*spans, *_growth_span(subject.growth, end, times[-1])],
         zooms=True,
         until=until,
     )
-    return chart(_title("Resident memory", record, case, subject), _curve_summary(subject), picture, _steps_table(subject))
+    summary = _curve_summary(subject, steps)
+    return chart(_title("Resident memory", record, case, subject), summary, picture, _steps_table(subject))
 
 
 def _samples(subject: MemorySubject, times: Sequence[int]) -> Series:
@@ -131,40 +159,33 @@ def _samples(subject: MemorySubject, times: Sequence[int]) -> Series:
     return with_rounded(Series("resident", [ns for ns, _ in kept], [size for _, size in kept], BLUE, words=words))
 
 
-def _step_spans(steps: Sequence[tuple[int, MemoryStep]]) -> list[PlotSpan]:
-    return [PlotSpan(begin, begin + step.duration_ns, step.name, STEP_COLORS[step.name]) for begin, step in steps]
-
-
 def _growth_span(growth: Growth | None, begin: int, end: int) -> list[PlotSpan]:
     """The calls that show whether memory grows."""
     if growth is None:
         return []
-    return [PlotSpan(begin, end, "growth", GREY, f"{count(growth.calls[-1], 'call')}, growth: {growth.kind}")]
+    return [PlotSpan(begin, end, "growth", GREY, _growth_words(growth))]
 
 
-def _peak_mark(subject: MemorySubject, times: Sequence[int], begin: int, step: MemoryStep) -> PlotMark:
-    """The peak of a step, at its highest sample: no clock knows when the kernel saw it."""
-    end = begin + step.duration_ns
-    inside = [(size, -at) for at, size in zip(times, subject.sample_bytes, strict=True) if begin <= at <= end]
-    how = "" if step.exact else ", the highest sample"
+def _peak_mark(found: _Step, is_shown: bool) -> PlotMark:
+    """The peak of a step, at its highest sample; of the steady calls only that of the table has its size written."""
+    step, peak = found.step, in_megabytes(found.step.peak_bytes)
     return PlotMark(
-        x=-max(inside)[1] if inside else (begin + end) / 2,
+        x=found.highest[0],
         y=step.peak_bytes,
-        words=f"{step.name}: peak {in_megabytes(step.peak_bytes)}{how}",
+        words=f"{step.name}: peak {peak}{'' if step.exact else ', the highest sample'}",
         symbol="peak" if step.exact else "sampled",
-        # Of the steady calls, the one of the table.
-        text=in_megabytes(step.peak_bytes) if step is subject.step(step.name) else "",
+        text=peak if is_shown else "",
         series="resident",
     )
 
 
-def _curve_summary(subject: MemorySubject) -> str:
-    exact = [step.exact for step in subject.steps]
-    how = "from the kernel" if all(exact) else "their highest samples" if not any(exact) else "filled if from the kernel"
-    missed = " A peak above the curve fell between two samples." if any(exact) else ""
+def _curve_summary(subject: MemorySubject, steps: Sequence[_Step]) -> str:
+    how = "the kernel" if any(each.step.exact for each in steps) else "samples"
+    missed = sum(each.step.peak_bytes > _MISSED * each.highest[1] for each in steps)
+    above = f" {count(missed, 'peak')} above the curve fell between two samples." if missed else ""
     return (
-        f"Resident memory of {name_of(subject.name)} over time. The steps are shaded, and their peaks are marked, {how}: "
-        f"the highest is {in_megabytes(subject.peak_bytes)}.{missed}"
+        f"Resident memory of {name_of(subject.name)} over time. The steps are shaded, marks are their peaks as {how} "
+        f"saw them: the highest is {in_megabytes(subject.peak_bytes)}.{above}"
     )
 
 
@@ -185,12 +206,16 @@ def _steps_table(subject: MemorySubject) -> Table[MemoryStep]:
 # ---------------------------------------------------------------- growth
 
 
+def _growth_words(growth: Growth) -> str:
+    found = "no growth" if growth.kind == "none" else growth_text(growth)
+    return f"{count(growth.calls[-1], 'call')}: {found}"
+
+
 def _growth_chart(record: Memory, case: MemoryCase, subject: MemorySubject, growth: Growth) -> Chart:
     points = list(zip(growth.calls, growth.resident_bytes, strict=True))
     words = [f"after {count(calls, 'call')}: {in_megabytes(size)}" for calls, size in points]
     curve = Series("anonymous memory", growth.calls, growth.resident_bytes, BLUE, words=words)
-    found = "no growth" if growth.kind == "none" else f"growth: {growth.kind}"
-    summary = f"Memory of {name_of(subject.name)} over {count(growth.calls[-1], 'call')}: {found}."
+    summary = f"Memory of {name_of(subject.name)} over {_growth_words(growth)}."
     picture = Plot(
         x=axis_of("calls", growth.calls, log_from=math.inf),
         y=axis_of("anonymous memory", growth.resident_bytes, MEGABYTES, log_from=math.inf),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import PurePath
+from typing import Any
 
 from onnxperf.records.lines import LineMemory, MemoryLines
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
@@ -26,7 +27,7 @@ _LABEL = 48
 def lines_page(record: MemoryLines) -> Page:
     """Every line with what it costs, the answer, notes."""
     file = PurePath(record.file).name
-    shown = lines_charts(record) or ([lines_table(record)] if record.lines else [])
+    shown: list[Any] = [*lines_charts(record)] or ([lines_table(record)] if record.lines else [])
     return [
         Heading(f"{record.function}, line by line", [file, *machine_texts(record.machine)]),
         Section(f"Lines of {file}" if file else "Lines", shown),
@@ -70,7 +71,9 @@ def lines_charts(record: MemoryLines) -> list[Chart]:
     stays = _bars("stays, over all occurrences", [line.increment_bytes or 0 for line in shown], BLUE)
     needed = _bars("needed while it ran", [line.peak_bytes or 0 for line in shown], ORANGE)
     most = max(shown, key=lambda line: line.peak_bytes or 0)
-    answer = f"line {most.number} needs the most, {in_megabytes(most.peak_bytes)}." if record.exact else "peaks are unknown."
+    answer = (
+        f"line {most.number} needs the most, {in_megabytes(most.peak_bytes)}." if record.exact else "peaks are unknown."
+    )
     summary = (
         f"What {count(len(shown), 'line')} of {name_of(record.function)} needed above what was resident before, and "
         f"what stays; {answer}"

@@ -10,12 +10,14 @@ from matplotlib.patches import Patch
 
 from onnxperf.render.charts.bars import Bars, BarSeries
 from onnxperf.render.paint.shared import (
+    MOST_ROWS,
     SCALE,
     Handles,
     Look,
     Room,
     Size,
     bare,
+    draw_tip,
     inches_of,
     ink_on,
     look_of,
@@ -59,7 +61,7 @@ def size(picture: Bars, room: Room) -> Size:
     pitch = (_BETWEEN + _BAR * side_by_side) * SCALE
     least = 0.0 if side_by_side == 1 else side_by_side * 1.15 * SMALL / 72 + 0.03
     height = row_height(len(picture.names), pitch, picture.names, room)
-    return Size(max(height, least * min(len(picture.names), 120), 2 * pitch))
+    return Size(max(height, least * min(len(picture.names), MOST_ROWS), 1.4 * pitch))
 
 
 def paint(ax: Axes, picture: Bars, room: Room) -> Handles:
@@ -147,14 +149,13 @@ def _draw(ax: Axes, drawn: Sequence[_Bar], picture: Bars, look: Look) -> None:
     for bar in drawn:
         (_write_inside if picture.stacked else _write_behind)(ax, bar, look)
         if bar.is_cut:
-            sign = ">" if bar.end > bar.start else "<"
-            ax.plot([bar.end], [bar.place], sign, color=bar.color, markersize=5, clip_on=False, zorder=3)
+            draw_tip(ax, (bar.end, bar.place), "right" if bar.end > bar.start else "left", look.ink)
 
 
 def _write_behind(ax: Axes, bar: _Bar, look: Look) -> None:
     if bar.words:
         behind = {"boxstyle": "square,pad=0.05", "facecolor": look.back, "edgecolor": "none"}
-        shift = (_AWAY + 2 * bar.is_cut, 0)
+        shift = (_AWAY, 0)
         write(ax, bar.words, (max(bar.end, bar.start), bar.place), shift, color=look.ink, bbox=behind)
 
 

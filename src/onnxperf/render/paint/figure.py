@@ -103,10 +103,10 @@ def _heading(figure: Figure, answer: str, topic: str) -> list[Piece]:
     width = figure.get_size_inches()[0] - 0.15
     if answer.strip():
         title = figure.suptitle(_beginning(answer, width), fontsize=TITLE, fontweight="bold", color=_INK)
-        pieces.append(text_piece(title, 0.02))
+        pieces.append(text_piece(title, 0.03))
     if topic:
         lines = limited(visible(topic), width, FONT, most=2)
-        pieces.append(text_piece(figure.text(0, 0, lines, fontsize=FONT, color=_DIM), 0.05))
+        pieces.append(text_piece(figure.text(0, 0, lines, fontsize=FONT, color=_DIM), 0.1))
     return pieces
 
 
@@ -123,7 +123,7 @@ def _body(figure: Figure, charts: Sequence[Chart]) -> Iterable[Piece]:
     layers = [(chart, layer) for chart in charts for layer in chart.layers]
     if not layers:
         nothing(figure.add_axes((0, 0, 1, 0.2)))
-        yield Piece(0.7, lambda _top: None)
+        yield Piece(0.7, 0.0, lambda _top: None)
         return
     shown = layers[:MOST_PANELS]
     panels = [_panel(figure, chart, layer, len(shown) > 1) for chart, layer in shown]
@@ -131,7 +131,7 @@ def _body(figure: Figure, charts: Sequence[Chart]) -> Iterable[Piece]:
     rows = panel_rows(figure, panels, [id(chart) for chart, _ in shown])
     for chart, pieces in rows.items():
         yield from pieces
-        yield from _line(figure, captions[chart], 0.14)
+        yield from _line(figure, captions[chart], 0.2)
     if len(layers) > len(shown):
         yield from _line(figure, f"{count(len(layers) - len(shown), 'more panel')} left out", 0.1)
 

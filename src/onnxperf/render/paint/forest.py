@@ -15,6 +15,7 @@ from onnxperf.render.paint.shared import (
     Room,
     Size,
     bare,
+    draw_tip,
     inches_of,
     look_of,
     more_rows,
@@ -26,13 +27,15 @@ from onnxperf.render.paint.shared import (
     widened,
     write,
 )
-from onnxperf.render.paint.words import SMALL, fitting_names, width_of
+from onnxperf.render.paint.words import SMALL, limited, width_of
 from onnxperf.wording.numbers import factor
 
 _PITCH = 0.235
 """Inches from row to row."""
-_WORDS = 0.42
+_WORDS = 0.55
 """Part of the width that the words at the right may take."""
+_GAP = 0.14
+"""Inches between both."""
 _CAP = 2.6
 """Half the height of an end of an interval in points."""
 
@@ -41,7 +44,7 @@ class _Cut(NamedTuple):
     """What lies beyond an end of the axis."""
 
     at: float
-    sign: str
+    is_left: bool
     value: float
 
 
@@ -61,15 +64,14 @@ def paint(ax: Axes, picture: Forest, room: Room) -> Handles:
     marks = picture.marks[:rows]
     name_rows(ax, [mark.name for mark in marks], room, look)
     width, _ = inches_of(ax)
-    labels = fitting_names([mark.label for mark in marks], _WORDS * width, SMALL)
-    part = (max(width_of(label, SMALL) for label in labels) + 0.12) / width
-    high = widened(picture.axis, [(picture.axis.high, part)])
+    labels = [limited(mark.label, _WORDS * width, SMALL) for mark in marks]
+    words = max(width_of(label, SMALL) for label in labels)
+    high = widened(picture.axis, [(picture.axis.high, (words + _GAP) / width)])
     value_axis(ax, picture.axis, look, high, more_rows(len(picture.marks), rows))
-    ax.spines["bottom"].set_bounds(picture.axis.low, picture.axis.high)
     _draw_behind(ax, picture, look)
     for row, (mark, label) in enumerate(zip(marks, labels, strict=True)):
         _draw_mark(ax, mark, row, picture.axis, look)
-        write(ax, label, (high, row), ha="right", color=look.ink)
+        write(ax, label, (high, row), (-72 * words, 0), color=look.ink)
     return []
 
 
@@ -98,18 +100,16 @@ def _draw_mark(ax: Axes, mark: Mark, row: int, axis: Axis, look: Look) -> None:
 
 def _cuts(mark: Mark, axis: Axis) -> Iterator[_Cut]:
     if mark.low < axis.low:
-        yield _Cut(axis.low, "<", mark.value if mark.value < axis.low else mark.low)
+        yield _Cut(axis.low, True, mark.value if mark.value < axis.low else mark.low)
     if mark.high > axis.high:
-        yield _Cut(axis.high, ">", mark.value if mark.value > axis.high else mark.high)
+        yield _Cut(axis.high, False, mark.value if mark.value > axis.high else mark.high)
 
 
 def _draw_cut(ax: Axes, cut: _Cut, row: int, color: str, look: Look) -> None:
     """An arrow at the edge, and its value above the line, where nothing else is."""
-    is_left = cut.sign == "<"
-    tip: dict[str, Any] = {"color": color, "markersize": 5, "markeredgewidth": 0, "clip_on": False, "zorder": 4}
-    ax.plot([cut.at], [row], cut.sign, **tip)
-    how: dict[str, Any] = {"ha": "left" if is_left else "right", "va": "bottom", "color": look.ink}
-    write(ax, factor(cut.value), (cut.at, row), (-2 if is_left else 2, 1.2), **how)
+    draw_tip(ax, (cut.at, row), "left" if cut.is_left else "right", color)
+    how: dict[str, Any] = {"ha": "left" if cut.is_left else "right", "va": "bottom", "color": look.ink}
+    write(ax, factor(cut.value), (cut.at, row), (0, 1.2), **how)
 
 
 def _within(value: float, axis: Axis) -> float:

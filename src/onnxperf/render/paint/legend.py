@@ -21,7 +21,7 @@ _NAME = 2.6
 _MOST_LINES = 25
 _BETWEEN = 0.3
 """Between lines, in parts of the size of words."""
-_ABOVE = 3.0
+_ABOVE = 5.0
 """Points from an axes to its legend."""
 
 

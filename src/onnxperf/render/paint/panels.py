@@ -17,8 +17,8 @@ from onnxperf.render.paint.words import TITLE, limited
 
 _EDGE = 0.06
 """Inches around all that is drawn."""
-_BESIDE, _BELOW = 0.3, 0.2
-"""Inches between panels."""
+_BESIDE, _BELOW = 0.3, 0.07
+"""Inches between panels, and from a panel to its caption."""
 _ROOM_BELOW = 1.1
 """Inches that names below an axes may take."""
 _PAD = 4.0
@@ -60,7 +60,9 @@ class Piece(NamedTuple):
     """Something as wide as a figure."""
 
     height: float
-    """Inches, with the gap below it."""
+    """Inches."""
+    gap: float
+    """Inches to what comes below it."""
     put: Callable[[float], None]
     """Moves it to so many inches below the top."""
 
@@ -80,11 +82,11 @@ class Margins(NamedTuple):
 def stack(figure: Figure, pieces: Sequence[Piece]) -> None:
     """Give a figure the height of all pieces, and set these below each other."""
     width = figure.get_size_inches()[0]
-    figure.set_size_inches(width, sum(piece.height for piece in pieces) + 2 * _EDGE)
+    figure.set_size_inches(width, sum(piece.height + piece.gap for piece in pieces) - pieces[-1].gap + 2 * _EDGE)
     top = _EDGE
     for piece in pieces:
         piece.put(top)
-        top += piece.height
+        top += piece.height + piece.gap
 
 
 def text_piece(text: Text, gap: float) -> Piece:
@@ -96,7 +98,7 @@ def text_piece(text: Text, gap: float) -> Piece:
         width, whole = figure.get_size_inches()
         text.set(x=_EDGE / width, y=1 - top / whole, ha="left", va="top")
 
-    return Piece(height + gap, put)
+    return Piece(height, gap, put)
 
 
 def panel_rows(figure: Figure, panels: Sequence[Panel], charts: Sequence[int]) -> dict[int, list[Piece]]:
@@ -190,7 +192,7 @@ def _row(
             y = 1 - (top + above + height) / whole
             panel.ax.set_position((x / width, y, box.width, height / whole))
 
-    return Piece(above + below + _BELOW, put)
+    return Piece(above + below, _BELOW, put)
 
 
 def _resize(ax: Axes, width: float, height: float) -> None:

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.markers import CARETDOWN, CARETUP
 from matplotlib.patches import Patch
+from matplotlib.path import Path
 from msgspec.structs import replace
 
 from onnxperf.render.charts.base import Axis, linear_ticks
@@ -38,13 +40,15 @@ _AROUND = 70
 """Pixels of its height that are not the axes."""
 _SHAPES = ("o", "s", "D", "P", "X", "*", "h", "<")
 _DASHES: dict[Dash, Any] = {"solid": "-", "dashed": (0, (4, 2)), "dotted": (0, (1, 1.4))}
+_TIP = Path([(-1, 1.7), (0, 0), (1, 1.7), (-1, 1.7)], closed=True)
+"""A triangle that points down to its place."""
 _SIGNS: dict[Symbol, dict[str, Any]] = {
-    # Matplotlib's markers 6 and 7 have their tips at their places.
-    "peak": {"marker": 7, "markersize": 6},
-    "sampled": {"marker": 7, "markersize": 6, "markerfacecolor": "none"},
+    "peak": {"marker": _TIP, "markersize": 10},
+    "sampled": {"marker": _TIP, "markersize": 10, "markerfacecolor": "none"},
     "cross": {"marker": "x", "markersize": 5, "markeredgewidth": 1.2},
-    "up": {"marker": 6, "markersize": 5},
-    "down": {"marker": 7, "markersize": 5},
+    # The tips of these are at their places, too.
+    "up": {"marker": CARETUP, "markersize": 5},
+    "down": {"marker": CARETDOWN, "markersize": 5},
     "diamond": {"marker": "D", "markersize": 4.2},
 }
 _MEANINGS: dict[Symbol, str] = {
@@ -89,7 +93,7 @@ def paint(ax: Axes, picture: Plot, room: Room) -> Handles:
     marks = [_at_edge(mark, picture.y) for mark in marks if x.low <= mark.x <= x.high]
     _draw_marks(ax, marks, look)
     _write_words(ax, picture, marks, look)
-    return _handles(picture, marks, look)
+    return _handles(ax, picture, marks, look)
 
 
 def _first_view(picture: Plot) -> Axis:
@@ -332,9 +336,11 @@ def _write_names(free: Free, several: Sequence[Series], look: Look) -> None:
 # ---------------------------------------------------------------- the legend
 
 
-def _handles(picture: Plot, marks: Sequence[PlotMark], look: Look) -> Handles:
+def _handles(ax: Axes, picture: Plot, marks: Sequence[PlotMark], look: Look) -> Handles:
     """Series, shades and signs, each once; a single series needs no legend."""
-    found = {each.name: _series_sign(each, look) for each in picture.series if each.name}
+    shared = Counter(series.color for series in picture.series)
+    signs = {id(each): _every(ax, each, shared[each.color] > 1) for each in picture.series}
+    found = {each.name: _series_sign(each, look, signs[id(each)]) for each in picture.series if each.name}
     for span in picture.spans:
         if span.name:
             color = mixed(look.colors[span.color], look.back, _SHADE)
@@ -347,12 +353,13 @@ def _handles(picture: Plot, marks: Sequence[PlotMark], look: Look) -> Handles:
     return list(found.values()) if len(found) > 1 else []
 
 
-def _series_sign(series: Series, look: Look) -> Line2D | Patch:
+def _series_sign(series: Series, look: Look, sign: dict[str, Any]) -> Line2D | Patch:
     color = look.colors[series.color]
     if series.shape == "area":
         return Patch(facecolor=mixed(color, look.back, _AREA), edgecolor=color, linewidth=1, label=series.name)
     line: Any = "" if series.shape == "points" else _DASHES[series.dash]
-    sign = _sign_of(series, look) if series.shape in ("line", "points") else {}
+    has_sign = series.shape == "points" or (series.shape == "line" and "marker" not in sign)
+    sign = _sign_of(series, look) if has_sign else {}
     return Line2D([], [], color=color, linestyle=line, linewidth=1.3, label=series.name, **sign)
 
 

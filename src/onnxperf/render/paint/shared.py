@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.markers import CARETLEFT, CARETRIGHT
 from matplotlib.colors import to_hex, to_rgb, to_rgba
 from matplotlib.ticker import NullLocator
 
@@ -157,11 +158,15 @@ def nothing(ax: Axes, words: str = "nothing was measured") -> Handles:
 
 
 def value_axis(ax: Axes, axis: Axis, look: Look, high: float | None = None, note: str = "") -> None:
-    """The x axis of values, up to `high` if words need room; its grid, ticks and title."""
+    """The x axis of values, with room for words up to `high`; its grid, ticks and title."""
     _scale(ax, "x", axis, high)
     ax.grid(axis="x", color=look.grid, linewidth=0.6)
     _number_ticks(ax, "x", axis)
+    ax.spines["bottom"].set_bounds(axis.low, axis.high)
     x_title(ax, "\n".join(filter(None, [axis.title, note])), look)
+    if high is not None:
+        part = (along(axis, axis.high) - along(axis, axis.low)) / (along(axis, high) - along(axis, axis.low))
+        ax.xaxis.label.set_x(part / 2)
 
 
 def x_title(ax: Axes, title: str, look: Look) -> None:
@@ -293,7 +298,7 @@ def _name_ticks(ax: Axes, ticks: Sequence[Tick], room: Room) -> None:
 
 def _leftwards(room: Room, places: Sequence[float], angle: float) -> float:
     """Inches that the first name may have, turned by an angle, until it meets what is at the left."""
-    return math.inf if angle == 90 or not places else (room.left + 0.3) / math.cos(math.radians(angle))
+    return math.inf if angle == 90 or not places else (min(room.left, 0.6) + 0.3) / math.cos(math.radians(angle))
 
 
 # ---------------------------------------------------------------- rows
@@ -334,5 +339,11 @@ def name_rows(ax: Axes, names: Sequence[str], room: Room, look: Look) -> None:
 
 def write(ax: Axes, words: str, place: tuple[float, float], shift: tuple[float, float] = (0, 0), **how: Any) -> Any:
     """Words at a place of the data, moved by points."""
-    how = {"fontsize": SMALL, "va": "center", "zorder": 6, "annotation_clip": False, **how}
+    how = {"fontsize": SMALL, "va": "center_baseline", "zorder": 6, "annotation_clip": False, **how}
     return ax.annotate(words, place, shift, textcoords="offset points", parse_math=False, **how)
+
+
+def draw_tip(ax: Axes, place: tuple[float, float], side: Literal["left", "right"], color: str) -> None:
+    """An arrow to the left or right whose tip is its place: what lies beyond the axis."""
+    marker = CARETLEFT if side == "left" else CARETRIGHT
+    ax.plot(*([each] for each in place), marker=marker, color=color, markersize=5, markeredgewidth=0, clip_on=False, zorder=4)

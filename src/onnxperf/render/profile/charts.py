@@ -86,8 +86,8 @@ def operators_charts(profile: Profile) -> list[Chart]:
         colors=[colors.get(row.timed.op_name, GREY) for row in kept] + [GREY for _ in others],
     )
     summary = (
-        f"Time of {count(len(rows), 'operator')} in the usual inference. {name_of(first.timed.op_name)} takes the most: "
-        f"{microseconds(first.timed.usual_us)}, {percent(first.share)} of the time in nodes."
+        f"Time of {count(len(rows), 'operator')} in the usual inference. {name_of(first.timed.op_name)} takes the "
+        f"most: {_cost(first)} of the time in nodes."
     )
     names = [row.timed.op_name for row in kept] + [name for name, _ in others]
     keys = [row.key for row in kept] + ["" for _ in others]
@@ -167,7 +167,7 @@ def sources_charts(profile: Profile) -> list[Chart]:
     )
     fused = sum_of(row.timed for row in rows if row.timed.group.kind == "fused")
     summary = (
-        f"The {count(len(kept), 'group')} of original nodes that take the most time, of {grouped(len(rows))}; "
+        f"The {count(len(kept), 'group')} of original nodes that take the most time, of {grouped(len(rows))} in all; "
         f"all fused nodes together take {_cost_of(fused, rows[0].whole_us)} of the time in nodes."
     )
     return [bars_chart("Time per original node", summary, picture, ELSEWHERE, on="page")]
@@ -226,4 +226,3 @@ def first_charts(profile: Profile) -> list[Chart]:
     )
     picture = bars(names, series, "time", microsecond_unit([*first, *usual]), keys=keys)
     return [bars_chart("First inference by operator", summary, picture, ELSEWHERE, on="page")]
-

@@ -142,9 +142,11 @@ def calls_column() -> Column[Timed[Any]]:
 
 def spread_column(width: int) -> Column[Timed[Any]]:
     """The fastest and the slowest iteration, the first left out."""
-    return for_screens("spread", lambda row: max(row.timed.steady_us, default=None), US, width=width, style="dim")._replace(
-        text=lambda row: _spread(row.timed)
-    )
+    return for_screens("spread", _slowest, US, width=width, style="dim", text=lambda row: _spread(row.timed))
+
+
+def _slowest(row: Timed[Any]) -> int | None:
+    return max(row.timed.steady_us, default=None)
 
 
 def _spread(timed: Times) -> str:
@@ -178,7 +180,7 @@ def sum_columns(per_iteration: bool, with_bodies: bool = True, on_devices: bool 
         _sum_column("self_us", lambda timed: sum(timed.self_us), per_iteration),
         *bodies,
         for_files("min_us", lambda row: min(row.timed.steady_us, default=None), WHOLE_US),
-        for_files("max_us", lambda row: max(row.timed.steady_us, default=None), WHOLE_US),
+        for_files("max_us", _slowest, WHOLE_US),
         *([_sum_column("kernel_us", lambda timed: timed.kernel_us, per_iteration)] if on_devices else []),
     ]
 
@@ -207,9 +209,9 @@ def limit_columns(rows: Sequence[Timed[Any]]) -> list[Column[Timed[Any]]]:
         Column("flop", "FLOP", lambda limit: limit.flop if limit.counted else None, FLOP, 100, text=_flop),
         Column("moved_bytes", "bytes", lambda limit: limit.moved_bytes, AMOUNT_BYTES, 100, text=_bytes),
         Column("flop_per_byte", "FLOP/B", flop_per_byte, RATE, 140),
-        Column("gflop_per_s", "GFLOP/s", lambda limit: limit.gflop_per_s, RATE, 80, text=_gflop),
-        Column("gb_per_s", "GB/s", lambda limit: limit.gb_per_s, RATE, 80, text=_gb),
-        Column("bound", "limit", lambda limit: limit.bound, TEXT, 90, "dim", lambda limit: BOUNDS[limit.bound]),
+        Column("gflop_per_s", "GFLOP/s", lambda limit: limit.gflop_per_s, RATE, 70, text=_gflop),
+        Column("gb_per_s", "GB/s", lambda limit: limit.gb_per_s, RATE, 70, text=_gb),
+        Column("bound", "limit", lambda limit: limit.bound, TEXT, 80, "dim", lambda limit: BOUNDS[limit.bound]),
         for_files("limit_us", lambda limit: limit.limit_us, US),
         Column("times_limit", "x limit", lambda limit: limit.ratio if limit.is_judged else None, RATIO, text=_of_limit),
         Column("could_win_us", "could win", could_win_us, US),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from onnxperf.records.headroom import Headroom, Limit
-from onnxperf.records.profile import NodeTime, Profile
+from onnxperf.records.profile import NodeTime, Profile, SourceTime
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BROWN, GREY, Chart, axis_of, chart, microsecond_unit
 from onnxperf.render.charts.plot import Dash, Plot, Series
@@ -28,7 +28,7 @@ from onnxperf.render.profile.columns import (
     total_column,
     total_footer,
 )
-from onnxperf.render.profile.groups import TIMELESS
+from onnxperf.render.profile.groups import TIMELESS, inside, members
 from onnxperf.render.profile.tables import (
     module_columns,
     node_columns,
@@ -45,8 +45,6 @@ MOST_ROWS = 2_000
 _BARS = 16
 _LABELS = 6
 """Nodes with a name beside their point."""
-_SMALLEST = 0.03
-"""Part of the largest area that a node without time has, so that it can be seen."""
 _TALL = 440
 _AROUND = (2.0, 3.0)
 """How far roofs reach beyond the outermost nodes, as a factor."""
@@ -102,7 +100,14 @@ def _modules_table(profile: Profile, top: int) -> Table[Any]:
 
 def _sources_table(profile: Profile, top: int) -> Table[Any]:
     rows = [row for row in _ranked(profile, "sources") if row.timed.group.kind not in TIMELESS]
-    return _table("Headroom in the original model", [*source_columns(), time_column()], rows, top)
+    name, kind = source_columns()
+    columns = [name._replace(text=_original_or_inserted), kind, time_column()]
+    return _table("Headroom in the original model", columns, rows, top)
+
+
+def _original_or_inserted(row: Timed[SourceTime]) -> str:
+    group = row.timed.group
+    return f"{inside(group)}{members(group.source_ops or group.executed_ops, group.sources or group.executed)}"
 
 
 def _is_changed(profile: Profile) -> bool:
@@ -149,7 +154,7 @@ def _roofline(profile: Profile, headroom: Headroom, rows: Sequence[Timed[NodeTim
     """A point for each node with counted operations: its speed over its operations per byte."""
     shown = list(filter(_has_speed, rows))
     roofs = _roofs(headroom, shown)
-    series = [*_points(profile, shown), *roofs]
+    series = [*roofs, *_points(profile, shown)]
     picture = Plot(
         x=axis_of("operations per byte", [x for each in series for x in each.xs], log_from=1.0),
         y=axis_of("GFLOP/s", [y for each in series for y in each.ys], log_from=1.0),
@@ -193,7 +198,7 @@ def _points(profile: Profile, rows: Sequence[Timed[NodeTime]]) -> list[Series]:
             color=GREY if name is None else colors[name],
             shape="points",
             words=list(map(_words, members)),
-            sizes=[max(_limit(row).time_us / longest, _SMALLEST) for row in members],
+            sizes=[_limit(row).time_us / longest for row in members],
             keys=[name_of(row.key) for row in members],
             labels=[node_label(row.timed) if (row.timed.path, row.timed.name) in named else "" for row in members],
         )
@@ -238,12 +243,13 @@ def _roofs(headroom: Headroom, rows: Sequence[Timed[NodeTime]]) -> list[Series]:
 
 def _roof(name: str, start: tuple[float, float], end: tuple[float, float], dash: Dash, color: int = GREY) -> Series:
     xs, ys = zip(start, end, strict=True)
-    return Series(name, xs, ys, color, dash=dash, words=[name, name])
+    return Series(name, xs, ys, color, dash=dash)
 
 
 def _could_win(profile: Profile, headroom: Headroom, rows: Sequence[Timed[NodeTime]]) -> Chart:
     """A bar for each of the nodes that could win the most."""
-    kept, colors = rows[:_BARS], operator_colors(profile)
+    winning = [row for row in rows if _limit(row).could_win_us > 0]
+    kept, colors = (winning or rows)[:_BARS], operator_colors(profile)
     series = BarSeries(
         name="",
         values=[_limit(row).could_win_us for row in kept],

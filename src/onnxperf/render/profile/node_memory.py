@@ -7,12 +7,24 @@ from typing import NamedTuple
 
 from onnxperf.records.node_memory import NodeMemories, NodeMemory
 from onnxperf.records.profile import link
-from onnxperf.render.charts.base import BLUE, GREEN, GREY, ORANGE, SKY, Axis, Chart, axis_of, chart, named_axis, size_unit
+from onnxperf.render.charts.base import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    SKY,
+    Axis,
+    Chart,
+    axis_of,
+    chart,
+    named_axis,
+    size_unit,
+)
 from onnxperf.render.charts.plot import Dash, Plot, PlotMark, PlotSpan, Series
 from onnxperf.render.kit.column import BYTES, FLAG, NAME, Column, for_files
 from onnxperf.render.kit.page import Flow, Heading, Page, Section, closing
 from onnxperf.render.kit.table import Table
-from onnxperf.wording.names import name_of
+from onnxperf.wording.names import capital, name_of
 from onnxperf.wording.numbers import grouped, size
 
 TOP = 10
@@ -129,8 +141,7 @@ def memory_charts(record: NodeMemories, keys: Sequence[str] = ()) -> list[Chart]
     held = max((node.held_bytes or 0 for node in nodes), default=0)
     summary = (
         f"Memory of onnxruntime's arena over the nodes of inference {grouped(record.iteration)}: the most in use is "
-        f"{size(peak.in_use_bytes)}, when {memory_label(peak)} ends{_before(record)}"
-        f"{f'; the arena held {size(held)}' if held else ''}."
+        f"{size(peak.in_use_bytes)}, when {memory_label(peak)} ends. {_levels_text(record, held)}"
     )
     return [chart("Memory per node", summary, picture, _drawn_table(nodes, keys), on="page")]
 
@@ -173,9 +184,14 @@ def _before_nodes(record: NodeMemories) -> list[PlotSpan]:
     return [span for span in spans if span.high > span.low]
 
 
-def _before(record: NodeMemories) -> str:
-    sizes = {"packed weights": record.loaded_bytes, "in use before the first node": record.base_bytes}
-    return "".join(f", {name} {size(count)}" for name, count in sizes.items() if count is not None)
+def _levels_text(record: NodeMemories, held: int) -> str:
+    levels = {
+        "packed weights take": record.loaded_bytes,
+        "before the first node it has": record.base_bytes,
+        "it held": held or None,
+    }
+    said = [f"{words} {size(count)}" for words, count in levels.items() if count is not None]
+    return f"{capital(', '.join(said))}." if said else ""
 
 
 def _thinned(nodes: Sequence[NodeMemory]) -> list[int]:

@@ -47,7 +47,7 @@ def profile_page(
         Section("Nodes", _nodes(profile, top)),
         *_details(profile, "Graph", lambda: [_graph(graph)]),
         Section("Original model", _original(profile, top)),
-        *_details(profile, "Timeline", lambda: timeline_charts(profile, found()) or [_NO_TIMELINE]),
+        *_details(profile, "Timeline", lambda: [*timeline_charts(profile, found())] or [_NO_TIMELINE]),
         *_details(profile, "Memory", lambda: timeline_memory_charts(profile, found())),
         Section("First and usual inference", [*iterations_charts(profile), *first_charts(profile)]),
         *headroom_sections(profile, top),
@@ -121,7 +121,11 @@ def _nodes(profile: Profile, top: int) -> list[Any]:
     if not profile.nodes:
         return []
     screen = [costly_nodes_table(profile, top, "The most costly nodes")._replace(on="screen")] if top > 0 else []
-    return [*screen, *nodes_charts(profile), costly_nodes_table(profile, MOST_ROWS, "Time per node")._replace(on="page")]
+    return [
+        *screen,
+        *nodes_charts(profile),
+        costly_nodes_table(profile, MOST_ROWS, "Time per node")._replace(on="page"),
+    ]
 
 
 def _original(profile: Profile, top: int) -> list[Any]:

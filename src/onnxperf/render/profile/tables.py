@@ -1,4 +1,4 @@
-"""The tables of a profile: operators, nodes, modules, groups of original nodes and iterations, one list of columns each."""
+"""The tables of a profile: operators, nodes, modules, original nodes, iterations; one list of columns each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from onnxperf.render.profile.columns import (
     share_heading,
     spread_column,
     sum_columns,
-    sums_of,
     time_column,
     total_column,
     total_footer,
@@ -31,7 +30,7 @@ from onnxperf.render.profile.columns import (
 from onnxperf.render.profile.groups import TIMELESS, inside, members
 from onnxperf.wording.labels import types_text
 from onnxperf.wording.names import first_of, name_of
-from onnxperf.wording.numbers import grouped, microseconds
+from onnxperf.wording.numbers import grouped
 
 ON_PAGES = 200
 """Width of columns that pages show and few consoles."""

@@ -87,7 +87,11 @@ def _items(profile: Profile, used: Sequence[int]) -> list[SpanItem]:
     for place in used:
         node = profile.nodes[place]
         name = name_of(_cut(node.name, room))
-        keys = [links[place], operator_link(node.op_name), *([] if node.module is None else modules_around(node.module))]
+        keys = [
+            links[place],
+            operator_link(node.op_name),
+            *([] if node.module is None else modules_around(node.module)),
+        ]
         found.append(
             SpanItem(
                 name=name,

@@ -13,7 +13,7 @@ from onnxperf.render.charts.forest import forest_chart
 from onnxperf.render.kit.column import BYTES, FACTOR, NAME, NS, TEXT, US, Column, Format, field_columns
 from onnxperf.render.kit.comparison import Compared, ratio_columns
 from onnxperf.render.kit.machine import cpu_text
-from onnxperf.render.kit.page import Heading, Page, Section, closing
+from onnxperf.render.kit.page import Heading, Page, Part, Section, closing
 from onnxperf.render.kit.table import Table
 from onnxperf.render.race.sections import cases_sections
 from onnxperf.wording.names import name_of
@@ -34,11 +34,12 @@ class NumberedStep(NamedTuple):
 
 def bisect_page(record: Bisection) -> Page:
     """Every comparison in the order in which it was made, the answer, and what is behind it."""
+    steps: list[Part] = [*steps_charts(record)] or ([steps_table(record)] if record.steps else [])
     races = {f"{row.number}: {name_of(row.step.candidate)}": row.step.race for row in _numbered(record)}
     raced = {label: race for label, race in races.items() if race is not None}
     return [
         Heading(record.model, _facts(record)),
-        Section("Comparisons", steps_charts(record) or ([steps_table(record)] if record.steps else [])),
+        Section("Comparisons", steps),
         Section("Operators behind it", operators_charts(record), "page"),
         *closing(record.answer, record.notes, record.interrupted),
         *(cases_sections(raced, "Races") if raced else []),
@@ -109,7 +110,8 @@ def _tooltip(step: BisectStep, amount: Format) -> str:
 def steps_charts(record: Bisection) -> list[Chart]:
     """The comparisons that have a ratio, in the order of the candidates."""
     place = {each.name: number for number, each in enumerate(record.candidates)}
-    rows = sorted(_numbered(record), key=lambda row: place.get(row.step.candidate, len(place)))
+    known = [row for row in _numbered(record) if row.step.ratio is not None]
+    rows = sorted(known, key=lambda row: place.get(row.step.candidate, len(place)))
     summary = (
         f"{count(len(rows), 'comparison')} among {count(len(place), 'candidate')}, in the order of the candidates, "
         f"numbered as they were made: {_WHAT[record.by]} of the candidate divided by that of an earlier good one, with "

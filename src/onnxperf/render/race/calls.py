@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from onnxperf.records.race import P90_CALLS, P99_CALLS, Case, Subject
@@ -18,7 +19,7 @@ from onnxperf.wording.numbers import count, duration, percent
 
 _LEAST_CALLS = 20
 """Single calls that a distribution needs at least."""
-_TAIL, _FURTHEST = 0.995, 5.0
+_TAIL, _FURTHEST = 0.98, 5.0
 """Part of the calls, and how many times the median, that a distribution shows: slow ones would squeeze all others."""
 _LOG_FROM = 3.0
 """Ratio of the longest to the shortest time from which on the axis of a distribution is logarithmic."""
@@ -48,13 +49,16 @@ def distribution_chart(cases: Mapping[str, Case]) -> list[Chart]:
     """The share of single calls in each of many small ranges of time."""
     rows = [_Calls(label, each, sorted(each.call_ns)) for label, case in cases.items() for each in _timed(case)]
     looks = looks_of(cases.values())
-    pictures = {label: _histograms([row for row in rows if row.label == label], looks) for label in cases}
+    grouped = {label: list(several) for label, several in groupby(rows, key=lambda row: row.label)}
+    edges = {label: _edges([row.times for row in several]) for label, several in grouped.items()}
+    pictures = {label: _histograms(several, edges[label], looks) for label, several in grouped.items()}
+    beyond = sum(len(row.times) - bisect_left(row.times, edges[row.label][-1]) for row in rows)
+    longer = f"; {count(beyond, 'call')} took longer" if beyond else ""
     summary = (
         f"{count(sum(len(row.times) for row in rows), 'single call')} by how long they took: the height is the share "
-        "of a subject's calls in a range of time. The slowest calls are beyond the right end."
+        f"of a subject's calls in a range of time{longer}."
     )
-    drawn = {label: each for label, each in pictures.items() if each.series}
-    return chosen_chart("Distribution", summary, drawn, Table(_QUANTILE_COLUMNS, rows), CASE)
+    return chosen_chart("Distribution", summary, pictures, Table(_QUANTILE_COLUMNS, rows), CASE)
 
 
 def _timed(case: Case) -> list[Subject]:
@@ -73,9 +77,8 @@ _QUANTILE_COLUMNS: list[Column[_Calls]] = [
 ]
 
 
-def _histograms(rows: Sequence[_Calls], looks: Mapping[str, Look]) -> Plot:
-    edges = _edges([row.times for row in rows])
-    unit = time_unit([min((row.times[len(row.times) // 2] for row in rows), default=0)])
+def _histograms(rows: Sequence[_Calls], edges: Sequence[float], looks: Mapping[str, Look]) -> Plot:
+    unit = time_unit([min(row.times[len(row.times) // 2] for row in rows)])
     series = [_histogram(row, edges, looks[row.subject.name], alone=len(rows) == 1) for row in rows]
     shares = [share for each in series for share in each.ys]
     return Plot(
@@ -87,8 +90,6 @@ def _histograms(rows: Sequence[_Calls], looks: Mapping[str, Look]) -> Plot:
 
 def _edges(several: Sequence[Sequence[int]]) -> list[float]:
     """Ends of bins of the same ratio, from the fastest call to nearly the slowest one."""
-    if not several:
-        return []
     low = min(times[0] for times in several)
     high = max([_nearly_slowest(times) for times in several] + [low * _FINEST])
     number = min(max(int(math.log(high / low) / math.log(_FINEST)), _FEWEST), _MOST)
@@ -107,16 +108,16 @@ def _histogram(row: _Calls, edges: Sequence[float], look: Look, alone: bool) -> 
         f"{percent(share)} of {count(len(row.times), 'call')}\nin {duration(low)} to {duration(high)}"
         for share, low, high in zip(shares, edges, edges[1:], strict=False)
     ]
-    # The last point ends the last bin.
+    # From zero at the first edge, and back to it at the last.
     return with_rounded(
         Series(
             name=name_of(row.subject.name),
-            xs=edges,
-            ys=[*shares, 0.0],
+            xs=[edges[0], *edges],
+            ys=[0.0, *shares, 0.0],
             color=look.color,
             symbol=look.symbol,
             shape="area" if alone else "step",
-            words=[*words, ""],
+            words=["", *words, ""],
         )
     )
 

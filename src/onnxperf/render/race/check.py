@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from onnxperf.analyze.answers.check import check_answer
@@ -11,7 +10,7 @@ from onnxperf.records.check import Check, Difference
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BLUE, LOG_FROM, RED, Chart
 from onnxperf.render.kit.column import FLAG, NAME, NUMBER, WHOLE, Column, Format, for_files
-from onnxperf.render.kit.page import Flow, GAP, Heading, Line, Page, Section, closing
+from onnxperf.render.kit.page import GAP, Flow, Heading, Line, Page, Section, closing
 from onnxperf.render.kit.table import Table
 from onnxperf.wording.names import name_of, with_reasons
 from onnxperf.wording.numbers import count, grouped, significant
@@ -39,13 +38,17 @@ def check_page(check: Check) -> Page:
 
 def check_facts(check: Check) -> list[str]:
     """What was compared, and how."""
-    return [f"{check.first} against {check.second}", f"rtol {significant(check.rtol)}", f"atol {significant(check.atol)}"]
+    return [
+        f"{check.first} against {check.second}",
+        f"rtol {significant(check.rtol)}",
+        f"atol {significant(check.atol)}",
+    ]
 
 
 def differences_parts(check: Check) -> list[Any]:
     """A row per output, and what differs besides numbers."""
     # Nothing ran if a model draws random numbers.
-    shown = differences_charts(check) or [Flow(check_facts(check), on="page"), differences_table(check)]
+    shown: list[Any] = [*differences_charts(check)] or [Flow(check_facts(check), on="page"), differences_table(check)]
     reasons = [Line(text) for text in with_reasons((output.name, _reason(output)) for output in check.outputs)]
     return [*shown, *([GAP, *reasons] if reasons else [])]
 
@@ -86,13 +89,15 @@ def differences_charts(check: Check) -> list[Chart]:
         return []
     shown = sorted(differing, key=lambda pair: -pair[0])[:MOST_OUTPUTS]
     colors = [_COLORS[each.equal] for _, each in shown]
-    series = BarSeries("largest absolute difference", [size for size, _ in shown], [_words(each) for _, each in shown], colors=colors)
+    sizes, words = [size for size, _ in shown], [_words(each) for _, each in shown]
+    series = BarSeries("largest absolute difference", sizes, words, colors=colors)
     beyond = sum(not each.equal for each in check.outputs)
     same = len(check.outputs) - len(differing)
+    largest, most = shown[0]
     summary = (
-        f"{count(len(check.outputs), 'output')} of {name_of(check.first)} against {name_of(check.second)}: "
-        f"{beyond} differ beyond the tolerances (rtol {significant(check.rtol)}, atol {significant(check.atol)}), "
-        f"{same} are the same to the last bit or have no numbers to compare."
+        f"{count(len(check.outputs), 'output')} of {name_of(check.first)} against {name_of(check.second)}: {beyond} "
+        f"beyond the tolerances (rtol {significant(check.rtol)}, atol {significant(check.atol)}), {same} the same to "
+        f"the last bit or without numbers to compare. {name_of(most.name)} differs the most, by {significant(largest)}."
     )
     legend = [each for each in _LEGEND if each[1] in colors]
     picture = bars([each.name for _, each in shown], [series], series.name, legend=legend, log_from=LOG_FROM)

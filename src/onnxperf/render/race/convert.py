@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from onnxperf.analyze.answers.convert import conversion_answer
+from onnxperf.records.check import Check, Difference
 from onnxperf.records.convert import Conversion
 from onnxperf.records.options import Signature
-from onnxperf.render.kit.old_table import Table, plain_table
-from onnxperf.render.kit.page import GAP, Heading, Part, closing
-from onnxperf.render.race.check import differences_parts
-from onnxperf.wording.names import name_of
+from onnxperf.render.charts.base import Chart
+from onnxperf.render.kit.column import NAME, Column, for_files
+from onnxperf.render.kit.page import GAP, Flow, Heading, Page, Section, closing
+from onnxperf.render.kit.table import Table
+from onnxperf.render.race.check import DIFFERENCE, check_facts, differences_charts, differences_parts
 from onnxperf.wording.numbers import count, size
 
 
-def conversion_page(record: Conversion, answer: str) -> list[Part]:
+class _Side(NamedTuple):
+    """An input or an output."""
+
+    role: str
+    signature: Signature
+
+
+class _Checked(NamedTuple):
+    """An output and the comparison that it is of."""
+
+    check: Check
+    output: Difference
+
+
+def conversion_page(record: Conversion) -> Page:
     """Framework and versions, inputs and outputs, differences in full, and where the model is."""
-    differing = [part for check in record.checks if not check.equal for part in (GAP, *differences_parts(check))]
-    heading = Heading(record.model, conversion_facts(record))
-    return [heading, interface_table(record), *differing, *closing(answer, record.notes)]
+    facts = conversion_facts(record)
+    return [
+        Heading(record.model, facts),
+        Section("Inputs and outputs", [Flow(facts, on="page"), interface_table(record)]),
+        Section("Differences by output", list(_differences(record))),
+        *closing(conversion_answer(record), record.notes),
+    ]
 
 
 def conversion_facts(record: Conversion) -> list[str]:
@@ -25,11 +49,30 @@ def conversion_facts(record: Conversion) -> list[str]:
     return [f"from {record.framework}", *versions, f"opset {record.opset}", nodes, size(record.size_bytes)]
 
 
-def interface_table(record: Conversion) -> Table:
+def interface_table(record: Conversion) -> Table[_Side]:
     """A row for every input and output."""
-    sides = [*(("input", each) for each in record.inputs), *(("output", each) for each in record.outputs)]
-    rows = [(role, name_of(each.name), _kind(each), shape_text(each)) for role, each in sides]
-    return plain_table(("", "name", "type", "shape"), rows)
+    columns: list[Column[_Side]] = [
+        Column("role", "", lambda row: row.role),
+        Column("name", "name", lambda row: row.signature.name, NAME, room=16),
+        Column("type", "type", lambda row: _kind(row.signature), room=16),
+        Column("shape", "shape", lambda row: shape_text(row.signature), room=16),
+    ]
+    sides = {"input": record.inputs, "output": record.outputs}
+    return Table(columns, [_Side(role, each) for role, several in sides.items() for each in several])
+
+
+def outputs_table(record: Conversion) -> Table[_Checked]:
+    """A row for every output of every comparison with the source."""
+    columns: list[Column[_Checked]] = [
+        for_files("check", lambda row: row.check.model),
+        *(each.of(lambda row: row.output) for each in DIFFERENCE),
+    ]
+    return Table(columns, [_Checked(check, output) for check in record.checks for output in check.outputs])
+
+
+def conversion_charts(record: Conversion) -> list[Chart]:
+    """The largest differences of each comparison with the source."""
+    return [chart for check in record.checks for chart in differences_charts(check)]
 
 
 def shape_text(signature: Signature) -> str:
@@ -37,6 +80,15 @@ def shape_text(signature: Signature) -> str:
     if signature.shape is None:
         return ""
     return " x ".join("?" if each is None else str(each) for each in signature.shape) or "a scalar"
+
+
+def _differences(record: Conversion) -> Iterator[Any]:
+    """Comparisons that found a difference; of the others only their charts on a page."""
+    for check in record.checks:
+        if check.equal:
+            yield from (chart._replace(on="page") for chart in differences_charts(check))
+        else:
+            yield from (GAP, Heading(check.model, check_facts(check)), *differences_parts(check))
 
 
 def _kind(signature: Signature) -> str:

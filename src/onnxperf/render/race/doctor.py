@@ -8,7 +8,7 @@ from typing import NamedTuple
 from onnxperf.records.doctor import MachineReport
 from onnxperf.records.headroom import Bandwidth, Peaks
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
-from onnxperf.render.charts.base import BLUE, ORANGE, SUBJECT_COLORS, Chart, axis_of, chart, size_unit
+from onnxperf.render.charts.base import BLUE, ORANGE, Chart, axis_of, chart, colors_of, size_unit
 from onnxperf.render.charts.plot import Plot, Series, with_rounded
 from onnxperf.render.kit.column import BYTES, RATE, WHOLE, Column
 from onnxperf.render.kit.machine import machine_facts, noise_text
@@ -67,6 +67,7 @@ def bandwidth_charts(report: MachineReport) -> list[Chart]:
     if not table.rows:
         return []
     sizes = [row.found.size_bytes for row in table.rows]
+    colors = colors_of(map(_threads, report.peaks))
     best = max(table.rows, key=lambda row: row.found.gb_per_s)
     summary = (
         f"Bytes read and written a second with arrays of {size(min(sizes))} to {size(max(sizes))}: small ones stay in "
@@ -75,8 +76,8 @@ def bandwidth_charts(report: MachineReport) -> list[Chart]:
     )
     picture = Plot(
         x=axis_of("size of all arrays", sizes, size_unit(sizes)),
-        y=axis_of("GB/s", [row.found.gb_per_s for row in table.rows], from_zero=True, log_from=math.inf),
-        series=[_line(peaks, color) for peaks, color in zip(report.peaks, SUBJECT_COLORS, strict=False)],
+        y=axis_of("bandwidth", [row.found.gb_per_s for row in table.rows], (1.0, "GB/s"), True, math.inf),
+        series=[_line(peaks, colors[_threads(peaks)]) for peaks in report.peaks],
     )
     return [chart("Bandwidth over sizes", summary, picture, table)]
 
@@ -96,7 +97,7 @@ def arithmetic_charts(report: MachineReport) -> list[Chart]:
     if not series:
         return []
     summary = "Billions of operations a second that onnxruntime's matrix product reached, by number of threads."
-    picture = bars([_threads(each) for each in peaks], series, "billion operations a second")
+    picture = bars([_threads(each) for each in peaks], series, "operations a second", (1.0, "billions"))
     return [bars_chart("Arithmetic", summary, picture, arithmetic_table(report))]
 
 

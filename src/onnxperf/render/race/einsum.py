@@ -18,7 +18,7 @@ from onnxperf.render.charts.forest import forest_chart
 from onnxperf.render.kit.column import NAME, RATIO, Column, Format, for_files, for_screens
 from onnxperf.render.kit.comparison import STATUS_STYLES, VERDICT_STYLES, Compared, ratio_columns
 from onnxperf.render.kit.machine import machine_texts
-from onnxperf.render.kit.page import Flow, Heading, Line, Page, Section, closing
+from onnxperf.render.kit.page import Flow, Heading, Line, Page, Part, Section, closing
 from onnxperf.render.kit.table import Table
 from onnxperf.render.race.sections import race_sections
 from onnxperf.render.race.subjects import looks_of
@@ -45,13 +45,13 @@ class _Bar(NamedTuple):
 def plan_page(plan: EinsumPlan, row_notes: Sequence[str] = ()) -> Page:
     """What was searched, the winner, the final race with notes on its rows, answer, notes, and the letter orders."""
     table = race_table(plan)
-    raced = [*(race_charts(plan) or [table]), Line(_LEGEND, "dim")]
+    raced: list[Part] = [*race_charts(plan)] or [table]
     race = race_sections(plan.race, _RACE) if plan.race is not None else []
     return [
         Heading(plan.equation, plan_facts(plan)),
         Flow([search_text(plan)]),
         Flow(winner_texts(plan)),
-        Section(_RACE, [*raced, *_below(plan, row_notes)] if table.rows else []),
+        Section(_RACE, [*raced, Line(_LEGEND, "dim"), *_below(plan, row_notes)] if table.rows else []),
         Section("Letter orders", orders_charts(plan), "page"),
         *closing(plan.answer, plan_notes(plan), plan.interrupted),
         *(each for each in race if each.title != _RACE),
@@ -103,7 +103,7 @@ def race_table(plan: EinsumPlan) -> Table[Subject]:
     """The subjects of the final race, against the baseline and against the limit."""
     best = winner_of(plan)
     *ratios, verdict = ratio_columns(_compared(plan))
-    columns = [
+    columns: list[Column[Subject]] = [
         for_screens("", lambda row: WINNER if row is best else ""),
         # Graphs that differ in their middle must stay apart.
         Column("name", "subject", attrgetter("name"), NAME, room=20, folds=True),
@@ -122,10 +122,8 @@ def race_charts(plan: EinsumPlan) -> list[Chart]:
     if plan.race is None:
         return []
     baseline = name_of(plan.race.baseline or "")
-    summary = (
-        f"Speedups of {count(len(plan.race.subjects), 'subject')} over {baseline}, with 95 % intervals; right of 1 is "
-        "faster."
-    )
+    rivals = sum(each.speedup is not None and each.name != plan.race.baseline for each in plan.race.subjects)
+    summary = f"Speedups of {count(rivals, 'subject')} over {baseline}, with 95 % intervals; right of 1 is faster."
     by = _compared(plan)._replace(axis=f"speedup relative to {baseline}")
     return forest_chart("Speedups", summary, by, plan.race.subjects, plan.race.min_effect, race_table(plan))
 
@@ -185,7 +183,7 @@ def _seconds(ns: float | None) -> float | None:
 
 def orders_table(plan: EinsumPlan) -> Table[OrderTime]:
     """Every letter order, the fastest first, those without a time last."""
-    columns = [
+    columns: list[Column[OrderTime]] = [
         Column("order", "order", attrgetter("order"), NAME),
         Column("equation", "equation", attrgetter("equation"), NAME),
         Column("graph", "graph", attrgetter("graph"), NAME, room=20),

@@ -8,7 +8,6 @@ from onnxperf.records.envs import Environment, Environments
 from onnxperf.render.kit.column import BYTES, MOMENT, NAME, Column, for_files
 from onnxperf.render.kit.page import Line, Page, Section, closing
 from onnxperf.render.kit.table import Table
-from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import NOTHING
 
 
@@ -25,7 +24,9 @@ def environments_table(record: Environments) -> Table[Environment]:
         Column("name", "environment", lambda row: row.name, NAME, style="bold", room=24, folds=True),
         for_files("python", lambda row: row.python),
         Column("python_version", "Python", lambda row: row.python_version, width=60),
-        Column("packages", "packages", lambda row: _packages(row, " ", "=="), width=100, text=_shown, room=24, folds=True),
+        Column(
+            "packages", "packages", lambda row: _packages(row, " ", "=="), width=100, text=_shown, room=24, folds=True
+        ),
         for_files("created", lambda row: row.created, MOMENT),
         Column("size_bytes", "size", lambda row: row.size_bytes, BYTES),
         Column("used", "last used", lambda row: row.used, MOMENT, text=_last_used),

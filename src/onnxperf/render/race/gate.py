@@ -11,7 +11,7 @@ from onnxperf.render.charts.forest import forest_chart
 from onnxperf.render.kit.column import FACTOR, Column
 from onnxperf.render.kit.comparison import Compared, comparison_table
 from onnxperf.render.kit.machine import cpu_text
-from onnxperf.render.kit.page import Heading, Page, Section, closing
+from onnxperf.render.kit.page import Heading, Page, Part, Section, closing
 from onnxperf.render.kit.table import Table
 from onnxperf.render.race.sections import cases_sections, labels_of
 from onnxperf.wording.names import dims_text, name_of
@@ -30,7 +30,7 @@ def gate_page(record: Gate) -> Page:
     """Every limit and every control, then the answer and the races."""
     cpu = [cpu_text(record.machine)] if record.machine is not None else []
     facts = [f"against {name_of(record.baseline)}", count(len(record.races), "race"), *cpu]
-    limits = limits_charts(record) or ([limits_table(record)] if _rows(record) else [])
+    limits: list[Part] = [*limits_charts(record)] or ([limits_table(record)] if _rows(record) else [])
     races = cases_sections(labels_of(record.races), "Races") if record.races else []
     return [
         Heading(record.model, facts),
@@ -52,11 +52,11 @@ def controls_table(record: Gate) -> Table[GateRow]:
 
 def limits_charts(record: Gate) -> list[Chart]:
     """Ratios with their intervals; an error of outputs is no ratio."""
-    ratios = [each for each in record.limits if each.measure != "error"]
+    ratios = [each for each in record.limits if each.ratio is not None and each.measure != "error"]
     accepted = {each.limit for each in ratios if each.limit is not None}
     effect = max(accepted) - 1 if len(accepted) == 1 else None
     summary = (
-        f"New / baseline of {count(len(record.limits), 'limit')} with 95 % intervals, those of memory with the range "
+        f"New / baseline of {count(len(ratios), 'limit')} with 95 % intervals, those of memory with the range "
         "of all processes; above 1 the new model takes more. A limit is kept where all of its interval is below it. "
         f"{_controls(record)}"
     )

@@ -1,45 +1,85 @@
-"""The history of a model as a page: a row per series, per change point and per group, and the answer."""
+"""The history of a model as a page: a chart and a row per series, a row per change point and per group."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from datetime import datetime
+from collections.abc import Callable, Iterator, Mapping
+from operator import attrgetter
+from typing import Any, NamedTuple
 
-from onnxperf.records.history import FEWEST_POINTS, ChangePoint, History, HistorySeries
-from onnxperf.render.kit.old_table import Column, Row, Table, without_empty
-from onnxperf.render.kit.page import Heading, Part, closing
-from onnxperf.wording.names import dims_text, name_of, visible
-from onnxperf.wording.numbers import (
-    NOTHING,
-    count,
-    duration,
-    factor,
-    grouped,
-    hundredths,
-    interval,
-    percent,
-    probability,
+from onnxperf.records.comparison import Comparison
+from onnxperf.records.history import FEWEST_POINTS, ChangePoint, History, HistoryGroup, HistoryPoint, HistorySeries
+from onnxperf.render.charts.base import Chart
+from onnxperf.render.kit.column import (
+    FACTOR,
+    FILES_ONLY,
+    MOMENT,
+    NAME,
+    NS,
+    TEXT,
+    WHOLE,
+    Column,
+    Format,
+    field_columns,
+    for_screens,
 )
+from onnxperf.render.kit.comparison import STATUS_STYLES, Compared, ratio_columns
+from onnxperf.render.kit.page import Heading, Line, Page, Section, closing
+from onnxperf.render.kit.table import Table
+from onnxperf.render.race.history_chart import MOST_POINTS, MOST_SERIES, series_chart
+from onnxperf.wording.names import dims_text, visible
+from onnxperf.wording.numbers import count, hundredths, percent, probability
 
-_COMMIT = 8
-"""Characters of a commit in a table."""
 MOST_ROWS = 36
 """Series, change points, or versions, commits and days of all series together, that a page shows."""
+_COMMIT, _FINGERPRINT = 8, 12
+"""Characters of a commit, and of what identifies the file of a model."""
+_NOISE = Format(lambda noise: f"±{percent(noise)}", excel="0.0%")
+_CORRELATION = Format(hundredths, excel="0.00")
+_P_VALUE = Format(probability, excel="0.0E+00")
 
 
-def history_page(record: History) -> list[Part]:
-    """Series, change points, groups, and the answer."""
+class Row(NamedTuple):
+    """A point, a change or a group of a series."""
+
+    series: HistorySeries
+    part: Any
+    ns: float | None = None
+    """The time by which the series judges a point."""
+
+
+def history_page(record: History) -> Page:
+    """Series, change points, groups, and the answer; on HTML pages also charts."""
     runs = len({point.run for each in record.series for point in each.points})
     order = f"by {record.by}" if record.by else "by time"
     facts = [count(runs, "run"), count(len(record.series), "series", "series"), order, *_shared(record)]
-    tables: dict[str, Table] = {record.by or "": group_table(record)}
+    tables: dict[str, Table[Any]] = {record.by or "": groups_table(record, _most_groups(record))}
     if record.by != "machine":
-        tables = {"series": series_table(record), "change point": change_table(record), **tables}
+        tables = {"series": series_table(record), "change point": changes_table(record), **tables}
     shown = [table._replace(rows=table.rows[:MOST_ROWS]) for table in tables.values() if table.rows]
-    return [Heading(record.model, facts), *shown, *closing(record.answer, [*record.notes, *_left_out(record, tables)])]
+    notes = [*record.notes, *_left_out(record, tables)]
+    return [
+        Heading(record.model, facts),
+        *_charts(record),
+        *([Section("Series and changes", shown)] if shown else []),
+        *closing(record.answer, notes),
+    ]
 
 
-def _left_out(record: History, tables: Mapping[str, Table]) -> Iterator[str]:
+def history_charts(record: History) -> list[Chart]:
+    """The times of every series from run to run."""
+    measured = [each for each in record.series if each.timed()][:MOST_SERIES]
+    return [series_chart(each, record, series_points_table(each)) for each in measured]
+
+
+def _charts(record: History) -> list[Section]:
+    charts = history_charts(record)
+    left_out = len(record.series) - MOST_SERIES
+    rest = [Line(f"{count(left_out, 'more series', 'more series')}: see the tables")] if left_out > 0 else []
+    title = f"From run to run, by {record.by}" if record.by else "From run to run"
+    return [Section(title, [*charts, *rest], "page")] if charts else []
+
+
+def _left_out(record: History, tables: Mapping[str, Table[Any]]) -> Iterator[str]:
     """What the page has no room for."""
     for name, table in tables.items():
         if len(table.rows) > MOST_ROWS:
@@ -55,6 +95,9 @@ def _most_groups(record: History) -> int:
     return max(3, MOST_ROWS // max(len(record.series), 1))
 
 
+# ---------------------------------------------------------------- series
+
+
 def _shared(record: History) -> list[str]:
     """Machine and case where all series have the same: they are above the tables then."""
     return [next(iter(values)) for values in _values(record) if len(values) == 1 and "" not in values]
@@ -65,120 +108,146 @@ def _values(record: History) -> list[set[str]]:
     return [machines, {visible(dims_text(each.dims)) for each in record.series}]
 
 
-def series_table(record: History) -> Table:
+def _names(record: History, single: bool = False) -> list[Column[HistorySeries]]:
+    """Subject, machine and case; screens leave out what all series share, and all of it if there is a `single` one."""
+    machines, cases = (0 if len(values) > 1 else FILES_ONLY for values in _values(record))
+    subjects = FILES_ONLY if single and len(record.series) == 1 else 0
+    return [
+        Column("series", "subject", lambda each: each.name, NAME, subjects, room=12),
+        Column("machine", "machine", lambda each: each.machine, TEXT, machines, room=12),
+        Column("dims", "case", lambda each: dims_text(each.dims), TEXT, cases, room=8),
+    ]
+
+
+def series_table(record: History) -> Table[HistorySeries]:
     """The first and the latest time of each series, and how much its times vary."""
-    columns = (
-        *_names(),
-        Column("runs"),
-        Column("failed"),
-        Column("first"),
-        Column("latest"),
-        Column("noise", rank=1),
-        Column("correlation", rank=2),
-        Column("changes"),
-    )
-    return without_empty(Table(columns, [Row(_series(each, record)) for each in record.series]))
+    columns: list[Column[HistorySeries]] = [
+        *_names(record),
+        Column("runs", "runs", lambda each: each.runs(), WHOLE),
+        Column("failed", "failed", lambda each: each.failures(), WHOLE, text=lambda each: str(each.failures() or "")),
+        Column("first_ns", "first", _time(0), NS),
+        Column("latest_ns", "latest", _time(-1), NS),
+        Column("noise", "noise", attrgetter("noise"), _NOISE, 60),
+        Column("correlation", "correlation", attrgetter("correlation"), _CORRELATION, 80),
+        Column("changes", "changes", lambda each: len(each.changes) if _was_judged(each) else None, WHOLE),
+    ]
+    return Table(columns, record.series)
 
 
-def _names() -> tuple[Column, ...]:
-    return (
-        Column("machine", left=True, room=12),
-        Column("subject", left=True, room=12),
-        Column("case", left=True, room=8),
-    )
-
-
-def _series(series: HistorySeries, record: History) -> tuple[str, ...]:
-    times, failed = series.timed(), series.failures()
-    return (
-        *_named(series, record),
-        grouped(len(times)),
-        str(failed) if failed else "",
-        duration(times[0][1]) if times else "",
-        duration(times[-1][1]) if times else "",
-        f"±{percent(series.noise)}" if series.noise is not None else "",
-        hundredths(series.correlation) if series.correlation is not None else "",
-        "" if record.by == "machine" else str(len(series.changes)) if _was_judged(series) else NOTHING,
-    )
+def _time(place: int) -> Callable[[HistorySeries], float | None]:
+    return lambda series: times[place][1] if (times := series.timed()) else None
 
 
 def _was_judged(series: HistorySeries) -> bool:
     return series.averages >= FEWEST_POINTS or bool(series.changes)
 
 
-def _named(series: HistorySeries, record: History) -> tuple[str, str, str]:
-    """Machine, subject and case, without what all series share."""
-    machines, cases = _values(record)
-    machine = visible(series.machine) if len(machines) > 1 else ""
-    return machine, name_of(series.name), visible(dims_text(series.dims)) if len(cases) > 1 else ""
+def _rows(record: History, parts: str, last: int = 0) -> list[Row]:
+    return [Row(series, each) for series in record.series for each in getattr(series, parts)[-last:]]
 
 
-def change_table(record: History) -> Table:
+def _of_series(record: History) -> list[Column[Row]]:
+    return [column.of(lambda row: row.series) for column in _names(record, single=True)]
+
+
+# ---------------------------------------------------------------- change points
+
+
+def changes_table(record: History) -> Table[Row]:
     """When the times changed, between which runs, and by how much."""
-    columns = (
-        *_names(),
-        Column("when", left=True),
-        Column("from run", left=True, rank=2),
-        Column("to run", left=True),
-        Column("commit", left=True, rank=2),
-        Column("onnxruntime", left=True, rank=3),
-        Column("before", rank=1),
-        Column("after", rank=1),
-        Column("after / before"),
-        Column("95 % interval"),
-        Column("p"),
-    )
-    rows = [
-        Row((*_named(series, record), *_change(each)), styles={10: "red" if each.ratio > 1 else "green"})
-        for series in record.series
-        for each in series.changes
+    columns: list[Column[ChangePoint]] = [
+        Column("started", "when", lambda each: each.first_after.started, MOMENT, text=_day),
+        Column("last_run_before", "from run", lambda each: each.last_before.run, width=100),
+        Column("run", "to run", lambda each: each.first_after.run),
+        Column("commit", "commit", lambda each: each.first_after.commit, width=100, text=_between("commit", _COMMIT)),
+        Column("version", "onnxruntime", lambda each: each.first_after.version, width=140, text=_between("version")),
+        Column("before_ns", "before", attrgetter("before_ns"), NS, 80),
+        Column("after_ns", "after", attrgetter("after_ns"), NS, 80),
+        *(each._replace(width=140) if each.key == "change" else each for each in ratio_columns(_CHANGE)),
+        Column("p_value", "p", attrgetter("p_value"), _P_VALUE),
     ]
-    return _without_shared(Table(columns, rows), len(record.series))
+    return Table([*_of_series(record), *(each.of(lambda row: row.part) for each in columns)], _rows(record, "changes"))
 
 
-def _change(change: ChangePoint) -> tuple[str, ...]:
-    before, after = change.last_before, change.first_after
-    return (
-        datetime.fromisoformat(after.started).date().isoformat(),
-        before.run,
-        after.run,
-        _between(before.commit[:_COMMIT], after.commit[:_COMMIT]),
-        _between(before.version, after.version),
-        duration(change.before_ns),
-        duration(change.after_ns),
-        factor(change.ratio),
-        "" if change.ratio_low is None else interval(change.ratio_low, change.ratio_high),
-        probability(change.p_value),
-    )
+_CHANGE: Compared[ChangePoint] = Compared(
+    name=lambda each: each.first_after.run,
+    of=lambda each: Comparison.spelled(each, "ratio"),
+    word=lambda each: "slower" if each.ratio > 1 else "faster",
+    key="ratio",
+    ratio="after / before",
+    verdict="change",
+    format=FACTOR,
+)
 
 
-def _between(before: str, after: str) -> str:
+def _day(change: ChangePoint) -> str:
+    return change.first_after.started[:10]
+
+
+def _between(field: str, most: int | None = None) -> Callable[[ChangePoint], str]:
     """What was there before and after; once if it is the same."""
-    return visible(after if before == after or not before else f"{before} → {after}")
+
+    def text(change: ChangePoint) -> str:
+        before, after = (getattr(point, field)[:most] for point in (change.last_before, change.first_after))
+        return visible(after if before == after or not before else f"{before} → {after}")
+
+    return text
 
 
-def group_table(record: History) -> Table:
-    """The runs of every version, commit, machine or day; of each series, the last ones."""
-    columns = (
-        *_names(),
-        Column(record.by or "", left=True, room=12),
-        Column("runs"),
-        Column("median"),
-        Column("min", rank=1),
-        Column("max", rank=1),
-        Column("/ first"),
-    )
-    rows = []
-    for series in record.series:
-        for each in series.groups[-_most_groups(record) :]:
-            times = (duration(each.median_ns), duration(each.min_ns), duration(each.max_ns))
-            cells = (*_named(series, record), visible(each.name), grouped(each.runs), *times, factor(each.ratio))
-            rows.append(Row(cells))
-    return _without_shared(Table(columns, rows), len(record.series))
+# ---------------------------------------------------------------- groups
 
 
-def _without_shared(table: Table, series: int) -> Table:
-    """Without the names of the series where there is only one."""
-    if series == 1:
-        table = table._replace(rows=[row._replace(cells=["", "", "", *row.cells[3:]]) for row in table.rows])
-    return without_empty(table)
+def groups_table(record: History, last: int = 0) -> Table[Row]:
+    """The runs of every version, commit, machine or day; only the last ones of each series if a number is given."""
+    columns: list[Column[HistoryGroup]] = [
+        Column("name", record.by or "", attrgetter("name"), TEXT, room=12),
+        Column("runs", "runs", attrgetter("runs"), WHOLE),
+        Column("median_ns", "median", attrgetter("median_ns"), NS),
+        Column("min_ns", "min", attrgetter("min_ns"), NS, 60),
+        Column("max_ns", "max", attrgetter("max_ns"), NS, 60),
+        Column("ratio", "/ first", attrgetter("ratio"), FACTOR),
+    ]
+    rows = _rows(record, "groups", last)
+    return Table([*_of_series(record), *(each.of(lambda row: row.part) for each in columns)], rows)
+
+
+# ---------------------------------------------------------------- points
+
+
+def points_table(record: History) -> Table[Row]:
+    """Every run of every series, in the order of the series."""
+    rows = [row for each in record.series for row in _point_rows(each)]
+    return Table([*_of_series(record), *_POINT_COLUMNS], rows)
+
+
+def series_points_table(series: HistorySeries) -> Table[Row]:
+    """The newest runs of one series."""
+    return Table(_POINT_COLUMNS, _point_rows(series)[-MOST_POINTS:])
+
+
+def _point_rows(series: HistorySeries) -> list[Row]:
+    times = {id(point): ns for point, ns in series.timed()}
+    return [Row(series, point, times.get(id(point))) for point in series.points]
+
+
+def _commit(point: HistoryPoint) -> str:
+    return f"{visible(point.commit)}{' with local changes' if point.dirty else ''}"
+
+
+_FIELDS: list[Column[HistoryPoint]] = [
+    Column("run", "run", attrgetter("run")),
+    Column("started", "when", attrgetter("started"), MOMENT, text=lambda each: each.started[:16].replace("T", " ")),
+    *field_columns(HistoryPoint, ("time_ns", "yardstick_ns", "median_ns", "mean_ns")),
+    Column("status", "status", attrgetter("status"), style=lambda each: STATUS_STYLES[each.status]),
+    Column("version", "onnxruntime", attrgetter("version")),
+    Column("commit", "commit", attrgetter("commit"), text=_commit),
+    *field_columns(HistoryPoint, ("dirty",)),
+    Column(
+        "fingerprint",
+        "model file",
+        attrgetter("fingerprint"),
+        text=lambda each: visible(each.fingerprint[:_FINGERPRINT]),
+    ),
+]
+_POINT_COLUMNS: list[Column[Row]] = [each.of(lambda row: row.part) for each in _FIELDS]
+_POINT_COLUMNS.insert(2, for_screens("time", lambda row: row.ns, NS))

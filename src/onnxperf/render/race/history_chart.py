@@ -1,43 +1,69 @@
-"""The chart of a history: a panel per series, with the levels between its change points."""
+"""The chart of a series of a history: a point per run, the levels between change points, and the changes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import Any
 
-from onnxperf.records.history import History, HistoryPoint, HistorySeries
-from onnxperf.render.kit import old_chart as fg
-from onnxperf.wording.names import dims_text, visible
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from onnxperf.records.history import ChangePoint, History, HistoryPoint, HistorySeries, Timed
+from onnxperf.render.charts.base import BLUE, GREEN, GREY, RED, Axis, Chart, axis_of, chart, named_axis, time_unit
+from onnxperf.render.charts.plot import Edge, Plot, PlotMark, Series, clipped, robust, with_rounded
+from onnxperf.render.kit.table import Table
+from onnxperf.wording.names import capital, dims_text, name_of, visible
+from onnxperf.wording.numbers import count, duration, factor, grouped, interval
 
 MOST_SERIES = 8
-"""Panels; further series are in the tables."""
-_WIDTH, _HEIGHT = 9.0, 2.3
-_TICKS = 6
+"""Charts; further series are in the tables."""
+MOST_POINTS = 400
+"""The newest runs that a chart shows; the tables of files have all."""
+_TICKS = 8
 _LABEL = 14
 """Characters below a tick."""
 
 
-def history_plot(record: History, ax: Axes | None = None) -> Axes | fg.AxesArray:
-    """A point per run, a line per level, the first series on top; on one axes of the user's, only the first series."""
-    shown = [series for series in record.series if series.timed()][:MOST_SERIES]
-    if ax is not None:
-        if shown:
-            _draw(ax, shown[0], record)
-            fg.name_given(ax, _title(shown[0]))
-        return ax
-    figure = fg.new_figure(_WIDTH, 0.9 + _HEIGHT * max(len(shown), 1))
-    fg.entitle(figure, "Time per call from run to run", record.model)
-    panels = figure.subplots(max(len(shown), 1), 1, squeeze=False)[:, 0]
-    for panel, series in zip(panels, shown, strict=False):
-        _draw(panel, series, record)
-        fg.name_panel(panel, _title(series))
-    if not shown:
-        panels[0].set_xlabel("nothing was measured", fontsize=fg.FONT)
-    return fg.as_array(panels)
+def series_chart(series: HistorySeries, record: History, table: Table[Any]) -> Chart:
+    """The newest runs of a series; what lies far from all others is clipped at the edge."""
+    times = series.timed()
+    first = max(0, len(times) - MOST_POINTS)
+    shown = times[first:]
+    title = ", ".join(filter(None, [name_of(series.name), visible(dims_text(series.dims)), visible(series.machine)]))
+    summary = _summary(series, len(times), len(shown))
+    return chart(title, summary, _plot(series, record, shown, first), table, on="page")
+
+
+def _plot(series: HistorySeries, record: History, shown: Timed, first: int) -> Plot:
+    relative = "" if series.yardstick_ns is None else " relative to the yardstick"
+    kept = [(begin, end, ns) for begin, end, ns in levels(series) if end >= first]
+    values = [*robust([ns for _, ns in shown]), *(ns for _, _, ns in kept)]
+    y = axis_of(f"{series.measure} time per call{relative}", values, time_unit(values))
+    runs = Series(
+        name="runs",
+        xs=[float(place) for place in range(len(shown))],
+        ys=[ns for _, ns in shown],
+        color=BLUE,
+        shape="points",
+        words=[_words(point, ns) for point, ns in shown],
+    )
+    inside, outliers = clipped(runs, y, [duration(ns) for _, ns in shown])
+    changes = [each for each in series.changes if each.index > first]
+    return Plot(
+        x=_runs_axis(record, [point for point, _ in shown]),
+        y=y,
+        series=[with_rounded(inside), *_levels(kept, first)],
+        marks=[*outliers, *(_mark(each, first) for each in changes)],
+        edges=[Edge(each.index - first - 0.5, _color(each), "dashed") for each in changes],
+        tall=320,
+    )
+
+
+def _runs_axis(record: History, points: Sequence[HistoryPoint]) -> Axis:
+    return named_axis([tick_text(point, record) for point in points], record.by or "", _TICKS)
+
+
+def tick_text(point: HistoryPoint, record: History) -> str:
+    """What stands below a point: the version, the commit or the day."""
+    texts = {"version": point.version, "commit": point.commit[:8]}
+    return visible(texts.get(record.by or "", "") or point.started[:10])[:_LABEL]
 
 
 def levels(series: HistorySeries) -> list[tuple[int, int, float]]:
@@ -49,35 +75,46 @@ def levels(series: HistorySeries) -> list[tuple[int, int, float]]:
     return [(begin, end - 1, ns) for begin, end, ns in zip(ends, ends[1:], times, strict=False)]
 
 
-def tick_text(point: HistoryPoint, record: History, machine: str = "") -> str:
-    """What stands below a point: the version, the commit or the day."""
-    day = datetime.fromisoformat(point.started).date().isoformat()
-    texts = {"version": point.version, "commit": point.commit[:8], "machine": machine}
-    return visible(texts.get(record.by or "", "") or day)[:_LABEL]
+def _levels(kept: Sequence[tuple[int, int, float]], first: int) -> list[Series]:
+    """One line with a gap at each change."""
+    xs: list[float] = []
+    ys: list[float | None] = []
+    words: list[str] = []
+    for begin, end, ns in kept:
+        xs += [max(begin, first) - first - 0.5, end - first + 0.5, end - first + 0.5]
+        ys += [ns, ns, None]
+        words += [f"level {duration(ns)}"] * 3
+    return [with_rounded(Series("level between change points", xs, ys, GREY, words=words))] if kept else []
 
 
-def _draw(ax: Axes, series: HistorySeries, record: History) -> None:
-    times = series.timed()
-    ax.plot(range(len(times)), [ns / 1e3 for _, ns in times], "o", color=fg.BLUE, markersize=3.5, zorder=2)
-    for begin, end, ns in levels(series):
-        ax.plot([begin - 0.5, end + 0.5], [ns / 1e3] * 2, color=fg.INK, linewidth=1.4, zorder=3)
-    for change in series.changes:
-        colour = fg.RED if change.ratio > 1 else fg.GREEN
-        ax.axvline(change.index - 0.5, color=colour, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
-    fg.time_axis(ax.yaxis, "per call")
-    places = _tick_places(len(times))
-    ax.set_xticks(places, [tick_text(times[place][0], record) for place in places], fontsize=fg.FONT)
-    fg.as_written(*ax.get_xticklabels())
-    ax.set_xlim(-0.7, len(times) - 0.3)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(axis="y", color=fg.GRID, linewidth=0.8, zorder=0)
-    ax.set_axisbelow(True)
+def _mark(change: ChangePoint, first: int) -> PlotMark:
+    """The factor of a change, between both levels."""
+    return PlotMark(
+        x=change.index - first - 0.5,
+        y=(change.before_ns * change.after_ns) ** 0.5,
+        words=f"{_changed(change)}\nfrom {duration(change.before_ns)} to {duration(change.after_ns)}",
+        color=_color(change),
+        text=f"{factor(change.ratio)}×",  # noqa: RUF001
+    )
 
 
-def _tick_places(count: int) -> Sequence[int]:
-    step = max(1, -(-count // _TICKS))
-    return range(0, count, step)
+def _color(change: ChangePoint) -> int:
+    return RED if change.ratio > 1 else GREEN
 
 
-def _title(series: HistorySeries) -> str:
-    return ", ".join(filter(None, [series.name, dims_text(series.dims), series.machine]))
+def _words(point: HistoryPoint, ns: float) -> str:
+    facts = [f"run {point.run}", duration(ns), point.started[:16].replace("T", " ")]
+    facts += [f"commit {visible(point.commit)}"] if point.commit else []
+    facts += [f"onnxruntime {visible(point.version)}"] if point.version else []
+    return "\n".join(facts)
+
+
+def _summary(series: HistorySeries, runs: int, shown: int) -> str:
+    newest = f" Of {count(runs, 'run')} the newest {grouped(shown)} are shown." if shown < runs else ""
+    changes = "".join(f" {_changed(each)}." for each in series.changes[:-1])
+    return f"{capital(visible(series.answer))}.{changes}{newest}"
+
+
+def _changed(change: ChangePoint) -> str:
+    within = "" if change.ratio_low is None else f" (95 % CI {interval(change.ratio_low, change.ratio_high)})"
+    return f"At run {change.first_after.run} the time changes by a factor of {factor(change.ratio)}{within}"

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from onnxperf.records.base import Machine
 from onnxperf.records.race import Bench, Subject
-from onnxperf.render.kit.comparison import STATUS_STYLES as STATUS_STYLES
-from onnxperf.render.kit.comparison import VERDICT_STYLES as VERDICT_STYLES
 from onnxperf.render.kit.machine import cpu_text, thread_texts, used_versions
 from onnxperf.render.kit.page import Heading, Part, closing
 from onnxperf.render.race.sections import race_sections

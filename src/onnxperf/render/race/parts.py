@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from onnxperf.records.race import Case, Subject
 from onnxperf.render.charts.bars import Bars, BarSeries, bars
-from onnxperf.render.charts.base import BLUE, ORANGE, SKY, Chart, chosen_chart, time_unit
+from onnxperf.render.charts.base import BLUE, ORANGE, PLAIN, SKY, Chart, chosen_chart, time_unit
 from onnxperf.render.race.subjects import CASE, COLUMNS, COUNT_COLUMNS, PARTS, SPLIT_COLUMNS, part_table, raced
 from onnxperf.wording.numbers import count, duration, grouped, ratio
 
@@ -14,6 +14,7 @@ SPLIT = "What a call is made of"
 INSTRUCTIONS = "Instructions per call"
 _COLORS = (ORANGE, BLUE, SKY)
 """For preparing, computing and fetching."""
+_THOUSANDS = ((1e9, "billion"), (1e6, "million"), (1e3, "thousand"), PLAIN)
 
 
 def part_charts(cases: Mapping[str, Case]) -> list[Chart]:
@@ -51,7 +52,7 @@ def instruction_chart(cases: Mapping[str, Case]) -> list[Chart]:
         f"Instructions of a call with one thread, counted once, for {count(len(rows), 'subject')}. They do not depend "
         "on other load, and do not tell how long they take."
     )
-    by_time = next(column for column in COLUMNS if column.key == "verdict")._replace(heading="by time")
+    by_time = next(column for column in COLUMNS if column.key == "verdict")._replace(heading="by time", width=60)
     pictures = {
         label: _instruction_bars(several)
         for label, case in cases.items()
@@ -64,4 +65,6 @@ def instruction_chart(cases: Mapping[str, Case]) -> list[Chart]:
 def _instruction_bars(subjects: Sequence[Subject]) -> Bars:
     words = [f"{grouped(each.instructions or 0.0)} · {ratio(each.instruction_ratio)}" for each in subjects]
     series = BarSeries("instructions", [each.instructions or 0.0 for each in subjects], words)
-    return bars([each.name for each in subjects], [series], "million instructions", (1e6, ""))
+    most = max(series.values)
+    unit = next((each for each in _THOUSANDS if most >= each[0]), _THOUSANDS[-1])
+    return bars([each.name for each in subjects], [series], "instructions", unit)

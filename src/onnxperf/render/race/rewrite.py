@@ -12,7 +12,7 @@ from onnxperf.render.charts.forest import forest_chart
 from onnxperf.render.kit.column import RATIO, TEXT, Column, field_columns
 from onnxperf.render.kit.comparison import Compared, ratio_columns
 from onnxperf.render.kit.machine import machine_texts
-from onnxperf.render.kit.page import GAP, Heading, Line, Page, Section, closing
+from onnxperf.render.kit.page import GAP, Heading, Line, Page, Part, Section, closing
 from onnxperf.render.kit.table import Table
 from onnxperf.render.race.einsum import shapes_words
 from onnxperf.render.race.sections import race_sections
@@ -24,7 +24,7 @@ _STYLES = {"rewritten": "green", "kept": "", "skipped": "dim"}
 
 def rewrite_page(rewrite: Rewrite, race_notes: Sequence[str] = ()) -> Page:
     """What became of the Einsum nodes and why, the race of the whole models with notes on it, answer, notes."""
-    sites = sites_charts(rewrite) or ([sites_table(rewrite)] if rewrite.sites else [])
+    sites: list[Part] = [*sites_charts(rewrite)] or ([sites_table(rewrite)] if rewrite.sites else [])
     reasons = [Line(f"{nodes_text(site)}: {site.reason}") for site in rewrite.sites if site.reason]
     race = race_sections(rewrite.race, "Whole model", "all") if rewrite.race is not None else []
     below = [*(Line(text, "dim", on="screen") for text in race_notes), *_written(rewrite)]
@@ -47,7 +47,7 @@ def _written(rewrite: Rewrite) -> list[Line]:
 def sites_table(rewrite: Rewrite) -> Table[RewrittenSite]:
     """A row per group of equal Einsum nodes: what became of it, and what that gained."""
     *ratios, outcome = ratio_columns(_COMPARED)
-    columns = [
+    columns: list[Column[RewrittenSite]] = [
         Column("nodes", "nodes", attrgetter("nodes"), TEXT, text=nodes_text, room=20),
         Column("equation", "equation", attrgetter("equation"), TEXT, room=15),
         Column("shapes", "shapes", lambda site: shapes_words(site.shapes), TEXT, 100, room=18),

@@ -152,11 +152,13 @@ def _legends(subjects: Sequence[Subject]) -> list[str]:
         for subject in subjects
         if subject.mean_ns is not None and subject.p99_ns is None and len(subject.call_ns) < P99_CALLS
     )
+    with_pauses = any(block.span_ns is not None for subject in subjects for block in subject.blocks[:1])
     least = f"{missing[0]} to " if missing and missing[0] < missing[-1] else ""
     return [
         "time: undisturbed",
         "p50 to max: single calls",
         *([f"{ABOUT}: uncertain by more than 15 %"] if uncertain else []),
+        *(["CPU: pauses included"] if with_pauses else []),
         *([f"p99 needs {least}{count(missing[-1], 'more call')}"] if missing else []),
     ]
 

@@ -109,7 +109,7 @@ def _name_style(subject: Subject) -> str:
 
 
 COLUMNS: list[Column[Subject]] = [
-    Column("name", "name", COMPARED.name, NAME, style=_name_style, room=16, folds=True),
+    Column("name", "name", COMPARED.name, NAME, style=_name_style, room=24, folds=True),
     *field_columns(Subject, ("runtime", "call")),
     _field("time_ns", "time", NS),
     *field_columns(Subject, ("time_low_ns", "time_high_ns", "own_time_ns", "unsteady", "varies", "slow_launches")),
@@ -120,7 +120,7 @@ COLUMNS: list[Column[Subject]] = [
     ),
     *field_columns(Subject, ("reason",)),
     _field("min_ns", "min", NS, 160),
-    _percentile("median_ns", "p50", 80),
+    _percentile("median_ns", "p50", 78),
     *field_columns(Subject, ("median_low_ns", "median_high_ns")),
     _percentile("p90_ns", "p90", 160),
     *field_columns(Subject, ("p90_low_ns", "p90_high_ns")),
@@ -128,14 +128,17 @@ COLUMNS: list[Column[Subject]] = [
     *field_columns(Subject, ("p99_low_ns", "p99_high_ns")),
     _field("max_ns", "max", NS, 160),
     _field("items_per_s", "items/s", RATE, 100),
-    _field("cpu_ns", "CPU per call", NS, 140),
+    _field("cpu_ns", "CPU per call", NS, 120),
     _field("mean_ns", "mean", NS, 140)._replace(text=_mean),
     *field_columns(Subject, ("mean_low_ns", "mean_high_ns", "deviation_ns")),
-    _field("load_ns", "load", WHOLE_NS, 140),
-    _field("first_call_ns", "first call", WHOLE_NS, 140),
+    _field("load_ns", "load", WHOLE_NS, 130),
+    _field("first_call_ns", "first call", WHOLE_NS, 135),
     *field_columns(Subject, ("input_bytes",)),
 ]
-"""All that screens show of a subject and that files have: what is added here is in every one of them."""
+"""All that screens show of a subject and that files have: what is added here is in every one of them.
+
+Widths differ, so that columns go one by one where there is too little room.
+"""
 
 
 def _part(sign: str, name: str) -> Column[Subject]:
@@ -173,7 +176,7 @@ SPLIT_COLUMNS: list[Column[Subject]] = [
 
 COUNT_COLUMNS: list[Column[Subject]] = [
     _field("instructions", "instructions", Format(grouped, excel="#,##0.0")),
-    _field("instruction_ratio", "ratio", RATIO),
+    _field("instruction_ratio", "of baseline", RATIO),
     _field("instruction_verdict", "by instructions", TEXT)._replace(
         style=lambda subject: VERDICT_STYLES.get(subject.instruction_verdict or "", "")
     ),
@@ -215,5 +218,5 @@ def race_table(rows: Sequence[Raced]) -> Table[Raced]:
 
 def part_table(rows: Sequence[Raced], columns: Iterable[Column[Subject]], title: str = "") -> Table[Raced]:
     """The names of subjects with a few columns, whatever the width."""
-    name = COLUMNS[0]._replace(room=12, style="")
+    name = COLUMNS[0]._replace(room=18, style="")
     return Table([CASE_COLUMN, name.of(subject_of), *(column.of(subject_of) for column in columns)], rows, title)

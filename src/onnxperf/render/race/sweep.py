@@ -37,7 +37,8 @@ from onnxperf.render.race.sweep_cells import (
     status_style,
 )
 from onnxperf.render.race.sweep_lines import lines_charts
-from onnxperf.render.race.sweep_map import WHO_WINS, map_charts, suits_map, times_charts
+from onnxperf.render.race.sweep_map import WHO_WINS, map_charts, suits_map
+from onnxperf.render.race.sweep_matrix import times_charts
 from onnxperf.wording.names import dims_text, first_of, name_of, shortened
 from onnxperf.wording.numbers import count, duration, rough_time
 from onnxperf.wording.spans import in_one, kind_of
@@ -70,16 +71,12 @@ def sweep_page(bench: Bench, models: Sequence[SweepModel], panels: Sequence[Swee
         Section(WHO_WINS, map_charts(panels, models, every=True), "page"),
         Section("Times over sizes", lines_charts(panels, models, every=True), "page"),
         Section("Times of every case", times_charts(panels, models, every=True), "page"),
+        Section("Cases", tables),
         Section("What is missing", [missing] if missing.rows else [], "page"),
     ]
     races = cases_sections(labels_of(bench.cases), "Races") if len(bench.cases) <= MOST_RACES else []
-    return [
-        Heading(", ".join(name_of(each.model) for each in models), facts),
-        Section("Cases", tables, "screen"),
-        *_told(bench, models, answer),
-        *(each for each in sections if each.parts),
-        *races,
-    ]
+    heading = Heading(", ".join(name_of(each.model) for each in models), facts)
+    return [heading, *(each for each in sections if each.parts), *_told(bench, models, answer), *races]
 
 
 def sweep_charts(models: Sequence[SweepModel], panels: Sequence[SweepPanel]) -> list[Chart]:
@@ -112,7 +109,7 @@ def _tables(model: SweepModel, several: bool) -> list[Part]:
     """A row per case, over two dimensions a matrix per subject, and what is missing and why."""
     two = len(varying(model.cases)) == 2
     matrices = [_matrix(model, name) for name in subjects_of(model.cases)] if two else []
-    reasons = [Line(line) for line in _limited(model.reasons, "reason")]
+    reasons = [Line(line, on="screen") for line in _limited(model.reasons, "reason")]
     return [cases_table([model], _title(model, several)), *matrices, *([GAP, *reasons] if reasons else [])]
 
 
@@ -131,11 +128,11 @@ def _told(bench: Bench, models: Sequence[SweepModel], answer: str) -> list[Part]
     undecided = _named(models, [each.undecided for each in models], ": ")
     told: list[Part] = [INTERRUPTED] if any(case.interrupted for case in bench.cases) else []
     told += [Answer(answer)] if answer else []
-    if len(winners) <= MOST_ANSWERS:
-        told += map(Answer, winners)
-    else:
-        told += (Line(line, "bold", on="screen") for line in _limited(winners, "stretch", "stretches"))
-    told += (Line(line, on="screen") for line in _limited(undecided, "reason"))
+    few = len(winners) <= MOST_ANSWERS
+    told += map(Answer, winners if few else ())
+    lines = [Line(line, "bold") for line in _limited(() if few else winners, "stretch", "stretches")]
+    lines += [Line(line) for line in _limited(undecided, "reason")]
+    told += [Section("Winners by size", lines)] if lines else []
     told += map(Note, [*_named(models, [each.notes for each in models], ": "), *notes_of(bench.cases)])
     return [GAP, *told] if told else []
 
@@ -265,7 +262,7 @@ def _time_style(row: SweepRow, name: str) -> str:
 
 
 def _matrix(model: SweepModel, name: str) -> Table[int]:
-    """The times of one subject over the two dimensions that vary, each with its verdict."""
+    """The times of one subject over the two dimensions that vary, each with its verdict; a page has charts instead."""
     down, across = varying(model.cases)
     rows = {id(row.case): row for row in model.rows}
     found = {place: rows[id(case)] for place, case in cells_of(model.cases, down, across).items()}
@@ -273,7 +270,9 @@ def _matrix(model: SweepModel, name: str) -> Table[int]:
     columns += [_matrix_column(name, size, short_dim(across), found) for size in values_of(model.cases, across)]
     undecided = any(_is_undecided(row, name) for row in model.rows)
     sign = f", {_UNDECIDED} undecided against {name_of(model.baseline or '')}" if undecided else ""
-    return Table(columns, values_of(model.cases, down), f"{name_of(name)}, time per call{sign}", optional=True)
+    return Table(
+        columns, values_of(model.cases, down), f"{name_of(name)}, time per call{sign}", on="screen", optional=True
+    )
 
 
 def _matrix_column(name: str, across: int, dim: str, rows: Mapping[tuple[int, int], SweepRow]) -> Column[int]:

@@ -79,11 +79,6 @@ def compared(duel: Duel) -> Comparison:
     return Comparison(ratio=duel.speedup, low=duel.low, high=duel.high, verdict=duel.verdict, reason=duel.reason)
 
 
-def ends_of_duel(duel: Duel) -> tuple[float, float] | None:
-    """Both ends of its interval."""
-    return None if duel.low is None or duel.high is None else (duel.low, duel.high)
-
-
 # ---------------------------------------------------------------- columns
 
 
@@ -133,7 +128,7 @@ def status_style(word: str) -> str:
 # ---------------------------------------------------------------- select boxes
 
 
-def chosen_chart(
+def boxed_chart(
     title: str, summary: str, layers: Sequence[Layer], boxes: Sequence[Filter], table: Table[Place]
 ) -> Chart:
     """A chart of which select boxes choose a layer: those of these boxes that have something to choose from."""

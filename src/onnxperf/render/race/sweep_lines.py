@@ -12,7 +12,7 @@ from onnxperf.records.sweep import SweepModel, SweepPanel, subjects_of, values_o
 from onnxperf.render.charts.base import SUBJECT_COLORS, Axis, Chart, Filter, Layer, Unit, axis_of, time_unit
 from onnxperf.render.charts.plot import Plot, PlotMark, Series, with_rounded
 from onnxperf.render.race.subjects import Look
-from onnxperf.render.race.sweep_cells import MODEL, Place, chosen_chart, looks_in, panels_for, times_table
+from onnxperf.render.race.sweep_cells import MODEL, Place, boxed_chart, looks_in, panels_for, times_table
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import NOTHING, count, duration
 
@@ -63,7 +63,7 @@ def _chart(dim: str, panels: Sequence[SweepPanel], looks: Looks, every: bool) ->
     keys = [column.key for column in table.columns]
     boxes = [Filter(MODEL, (), 0), *(Filter(name_of(other), (), keys.index(other)) for other in others)]
     title = f"Time over {name_of(dim)}"
-    return chosen_chart(title, _summary(dim, places, known) + rest, shown, boxes, table)
+    return boxed_chart(title, _summary(dim, places, known) + rest, shown, boxes, table)
 
 
 def _summary(dim: str, places: Sequence[Place], known: Sequence[float]) -> str:

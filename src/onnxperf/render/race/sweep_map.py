@@ -1,4 +1,4 @@
-"""Matrices of a sweep: a cell per case, colored by which subject wins or by its time."""
+"""Who is faster where in a sweep: a cell per case, colored by verdict."""
 
 from __future__ import annotations
 
@@ -14,137 +14,32 @@ from onnxperf.render.charts.matrix import Matrix, MatrixCell, MatrixLegend
 from onnxperf.render.kit.column import NAME, Column, for_screens
 from onnxperf.render.kit.comparison import Compared, ratio_columns
 from onnxperf.render.kit.table import Table
-from onnxperf.render.race.subjects import Look, looks_of
+from onnxperf.render.race.subjects import looks_of
 from onnxperf.render.race.sweep_cells import (
     MODEL,
     RIVAL,
-    SUBJECT,
     Place,
-    chosen_chart,
+    boxed_chart,
     compared,
-    ends_of_duel,
     looks_in,
     panels_for,
     place_columns,
-    times_table,
 )
+from onnxperf.render.race.sweep_matrix import FULL, MOST_ROWS, Frame, Looks, cases_text, frames_of, over_two, places_of
 from onnxperf.wording.names import name_of, shortened, visible
-from onnxperf.wording.numbers import NOTHING, count, duration, interval, ratio
+from onnxperf.wording.numbers import NOTHING, count, interval, ratio
 from onnxperf.wording.spans import in_one, kind_of
 
 WHO_WINS = "Who is faster where"
 _EVERYBODY = "all: who wins"
-_OF_MODELS = "models with one size"
-_MOST_ROWS = 100
-"""Rows and columns of a matrix up to which it is drawn."""
 _STRONGEST, _WEAKEST = math.log2(3.0), math.log2(1.25)
 """Logarithms of how many times as fast a subject is where its color is full: at the latest, and at the earliest."""
-_PALEST, _FASTEST, _FULL = 0.25, 0.1, 0.9
-"""Part of the full color that a win has at least, so that it does not look like no win; of the shortest time; and at
-most."""
+_PALEST = 0.25
+"""Part of the full color that a win has at least, so that it does not look like no win."""
 _EQUAL, _UNDECIDED = 0.12, 0.3
 """Strengths of grey, which means no winner."""
 _MOST_REASONS, _REASON = 3, 72
 """Reasons in a legend, and their characters."""
-Looks = Mapping[str, Look]
-
-
-class _Cell(NamedTuple):
-    """Where a subject of a case stands in a matrix."""
-
-    row: int
-    column: int
-    place: Place
-
-
-class _Frame(NamedTuple):
-    """The cells of one matrix, and the words on its sides."""
-
-    panel: str
-    name: str
-    """The subject of all cells; empty if rows or columns are subjects."""
-    row_name: str
-    rows: Sequence[str]
-    column_name: str
-    columns: Sequence[str]
-    cells: Sequence[_Cell]
-
-    @property
-    def fits(self) -> bool:
-        """Whether it has cells, and not too many of them."""
-        return bool(self.cells) and max(len(self.rows), len(self.columns)) <= _MOST_ROWS
-
-    def only(self, what: str) -> dict[str, str]:
-        """What select boxes call it."""
-        return {MODEL: self.panel} | ({what: name_of(self.name)} if self.name else {})
-
-    def matrix(self, cells: Sequence[MatrixCell], legend: Sequence[MatrixLegend]) -> Matrix:
-        """The picture."""
-        return Matrix(
-            row_name=name_of(self.row_name) if self.row_name else "",
-            column_name=name_of(self.column_name) if self.column_name else "",
-            rows=[name_of(each) for each in self.rows],
-            columns=[name_of(each) for each in self.columns],
-            cells=cells,
-            legend=legend,
-        )
-
-    def edges(self, cell: _Cell, winners: Mapping[tuple[int, int], str]) -> dict[str, Any]:
-        """Whether another subject wins in the next cell; only sizes have neighbors."""
-        here = winners.get((cell.row, cell.column), "")
-        if not here or not self.row_name or not self.column_name:
-            return {}
-        beyond = {"right": (cell.row, cell.column + 1), "below": (cell.row + 1, cell.column)}
-        return {edge: True for edge, other in beyond.items() if winners.get(other, here) != here}
-
-
-def _frames(panels: Sequence[SweepPanel], names_of: Callable[[SweepPanel], Sequence[str]]) -> list[_Frame]:
-    """A matrix per panel and subject over two dimensions; over one or none, subjects are its rows or columns."""
-    found: list[_Frame] = []
-    for panel in panels:
-        if len(panel.dims) == 2:
-            found += [_over_two(panel, name) for name in names_of(panel)]
-        elif panel.dims:
-            found.append(_over_one(panel, names_of(panel)))
-    found.append(_of_models([panel for panel in panels if not panel.dims], names_of))
-    return [each for each in found if each.fits]
-
-
-def _over_two(panel: SweepPanel, name: str) -> _Frame:
-    down, across = panel.dims
-    rows, columns = values_of(panel.cases, down), values_of(panel.cases, across)
-    cells = [
-        _Cell(rows.index(case.dims[down]), columns.index(case.dims[across]), Place(panel.title, case, name))
-        for case in panel.cases
-        if down in case.dims and across in case.dims
-    ]
-    return _Frame(panel.title, name, down, list(map(str, rows)), across, list(map(str, columns)), cells)
-
-
-def _over_one(panel: SweepPanel, names: Sequence[str]) -> _Frame:
-    (dim,) = panel.dims
-    columns = values_of(panel.cases, dim)
-    cells = [
-        _Cell(row, columns.index(case.dims[dim]), Place(panel.title, case, name))
-        for case in panel.cases
-        if dim in case.dims
-        for row, name in enumerate(names)
-    ]
-    return _Frame(panel.title, "", "", names, dim, list(map(str, columns)), cells)
-
-
-def _of_models(panels: Sequence[SweepPanel], names_of: Callable[[SweepPanel], Sequence[str]]) -> _Frame:
-    columns = list(dict.fromkeys(name for panel in panels for name in names_of(panel)))
-    cells = [
-        _Cell(row, columns.index(name), Place(panel.title, panel.cases[0], name))
-        for row, panel in enumerate(panels)
-        for name in names_of(panel)
-        if subject_in(panel.cases[0], name) is not None
-    ]
-    return _Frame(_OF_MODELS, "", "", [panel.title for panel in panels], "", columns, cells)
-
-
-# ---------------------------------------------------------------- who is faster where
 
 
 class _Judged(NamedTuple):
@@ -183,25 +78,26 @@ def map_charts(panels: Sequence[SweepPanel], models: Sequence[SweepModel], every
         return [name for name in subjects_of(panel.cases) if name != baseline]
 
     def shown(panel: SweepPanel) -> Sequence[str]:
-        return rivals(panel) if every or panel.pair is None or len(panel.dims) < 2 else panel.pair[1:]
+        usual = [name for name in panel.pair or () if name in rivals(panel)][-1:]
+        return rivals(panel) if every or len(panel.dims) < 2 else usual
 
     def judge(case: Case, name: str) -> Duel:
         return judged[id(case)].duel(name)
 
-    frames = [frame for frame in _frames(panels, shown) if _is_compared(frame, judge)]
+    frames = [frame for frame in frames_of(panels, shown) if _is_compared(frame, judge)]
     if not frames:
         return []
     layers = [Layer(_duel_map(frame, judge, _baseline_of(frame, judged), looks), frame.only(RIVAL)) for frame in frames]
-    several = every and len({frame.name for frame in frames if frame.name}) > 1
+    several = every and len({frame.name for frame in frames} - {None}) > 1
     if several:
-        maps = {frame.panel: frame for frame in frames if frame.name}
+        maps = {frame.panel: frame for frame in frames if frame.name is not None}
         layers += [Layer(_winner_map(each, judged, looks), {MODEL: each.panel, RIVAL: ""}) for each in maps.values()]
     drawn, rest = panels_for(layers, every)
     boxes = [Filter(MODEL, (), 0), Filter(RIVAL, (), 1, _EVERYBODY if several else "")]
     against = {_baseline_of(frame, judged) for frame in frames}
     summary = _map_summary(frames, judge, against) + rest
-    table = duels_table(_places_of(frames), lambda place: _in_row(place, judged[id(place.case)].row))
-    return [chosen_chart(_map_title(frames, against), summary, drawn, boxes, table)]
+    table = duels_table(places_of(frames), lambda place: _in_row(place, judged[id(place.case)].row))
+    return [boxed_chart(_map_title(frames, against), summary, drawn, boxes, table)]
 
 
 def crossover_charts(panel: SweepPanel) -> list[Chart]:
@@ -214,9 +110,9 @@ def crossover_charts(panel: SweepPanel) -> list[Chart]:
     def judge(case: Case, _name: str) -> Duel:
         return panel.duels[case.dims[down], case.dims[across]]
 
-    frame, against = _over_two(panel, rival), {baseline}
+    frame, against = over_two(panel, rival), {baseline}
     layer = Layer(_duel_map(frame, judge, baseline, looks_of(panel.cases)))
-    table = duels_table(_places_of([frame]), lambda place: (judge(place.case, rival), baseline))
+    table = duels_table(places_of([frame]), lambda place: (judge(place.case, rival), baseline))
     return [Chart(_map_title([frame], against), _map_summary([frame], judge, against), [layer], table)]
 
 
@@ -225,90 +121,113 @@ def suits_map(panel: SweepPanel) -> bool:
     return (
         len(panel.dims) == 2
         and any(duel.speedup for duel in panel.duels.values())
-        and max(len(values_of(panel.cases, dim)) for dim in panel.dims) <= _MOST_ROWS
+        and max(len(values_of(panel.cases, dim)) for dim in panel.dims) <= MOST_ROWS
     )
 
 
-def _is_compared(frame: _Frame, judge: Judge) -> bool:
+def _is_compared(frame: Frame, judge: Judge) -> bool:
     return any(judge(cell.place.case, cell.place.name).speedup for cell in frame.cells)
 
 
-def _baseline_of(frame: _Frame, judged: Mapping[int, _Judged]) -> str:
+def _baseline_of(frame: Frame, judged: Mapping[int, _Judged]) -> str:
     return judged[id(frame.cells[0].place.case)].baseline
 
 
-def _places_of(frames: Sequence[_Frame]) -> list[Place]:
-    every = [cell.place for frame in frames for cell in frame.cells]
-    return list({(id(place.case), place.name): place for place in every}.values())
-
-
-def _map_title(frames: Sequence[_Frame], against: Iterable[str]) -> str:
-    rivals, baselines = {place.name for place in _places_of(frames)}, set(against)
+def _map_title(frames: Sequence[Frame], against: Iterable[str]) -> str:
+    rivals, baselines = {place.name for place in places_of(frames)}, set(against)
     if len(rivals) > 1 or len(baselines) > 1:
         return WHO_WINS
     return f"Speedup of {name_of(*rivals)} against {name_of(*baselines)}"
 
 
-def _map_summary(frames: Sequence[_Frame], judge: Judge, against: Iterable[str]) -> str:
-    baselines, places = list(against), _places_of(frames)
+def _map_summary(frames: Sequence[Frame], judge: Judge, against: Iterable[str]) -> str:
+    baselines, places = list(against), places_of(frames)
     base = name_of(baselines[0]) if len(baselines) == 1 else "the baseline"
     verdicts = Counter(judge(place.case, place.name).verdict or "not compared" for place in places)
     found = ", ".join(f"{number} {word}" for word, number in verdicts.most_common())
     summary = (
-        f"Speedups against {base} in {_cases_text(frames)}, with 95 % CI ({found}). Cells have the color of who is "
-        "faster, the stronger the larger the difference."
+        f"{count(len(places), 'comparison')} with {base} in {cases_text(frames)}, with 95 % CI: {found}. "
+        "Cells have the color of who is faster, the stronger the larger the difference."
     )
     if "not compared" in verdicts:
         summary += " Cells with a word have no time."
-    return summary + (" Thick lines are where the winner changes." if any(frame.name for frame in frames) else "")
+    return summary + (" Thick lines are where the winner changes." if any(frame.is_map for frame in frames) else "")
 
 
-def _cases_text(frames: Sequence[_Frame]) -> str:
-    return count(len({id(cell.place.case) for frame in frames for cell in frame.cells}), "case")
+# ---------------------------------------------------------------- the pictures
 
 
-# ---------------------------------------------------------------- one rival, or several at one size
+def _duel_map(frame: Frame, judge: Judge, baseline: str, looks: Looks) -> Matrix:
+    """Every subject against the baseline."""
+    said = []
+    for place in (cell.place for cell in frame.cells):
+        duel = judge(place.case, place.name)
+        winner = {"faster": place.name, "slower": baseline}.get(duel.verdict or "")
+        said.append(_Said(winner, duel, ratio(duel.speedup), _duel_words(place, duel, baseline)))
+    found = {each.winner for each in said}
+    # Of two subjects, both are named even if neither wins.
+    names = [name for name in looks if name in found] if frame.name is None else [frame.name, baseline]
+    legend = [MatrixLegend(f"{name_of(name)} is faster", looks[name].color, FULL) for name in names]
+    duels = [each.duel for each in said]
+    if any(duel.verdict == "equivalent" for duel in duels):
+        legend.append(MatrixLegend("equally fast", GREY, _EQUAL))
+    legend += [MatrixLegend(text, GREY, _UNDECIDED) for text in _undecided_texts(duels)]
+    if any(not duel.speedup for duel in duels):
+        legend.append(MatrixLegend("not compared", failed=True))
+    return frame.matrix(_cells(frame, said, looks), legend)
 
 
-def _duel_map(frame: _Frame, judge: Judge, baseline: str, looks: Looks) -> Matrix:
-    duels = [judge(cell.place.case, cell.place.name) for cell in frame.cells]
-    strongest = _strongest(duels)
-    winners = {
-        (cell.row, cell.column): cell.place.name if duel.verdict == "faster" else baseline
-        for cell, duel in zip(frame.cells, duels, strict=True)
-        if duel.decided
-    }
-    cells = [
+def _winner_map(frame: Frame, judged: Mapping[int, _Judged], looks: Looks) -> Matrix:
+    """Who wins in each case."""
+    rows = [judged[id(cell.place.case)].row for cell in frame.cells]
+    said = [
+        _Said(row.winner, row.duel, name_of(row.winner or ""), _winner_words(cell.place, row))
+        for cell, row in zip(frame.cells, rows, strict=True)
+    ]
+    won = {row.winner for row in rows}
+    legend = [MatrixLegend(f"{name_of(name)} wins", look.color, FULL) for name, look in looks.items() if name in won]
+    legend += [MatrixLegend("no winner", GREY, _UNDECIDED)] if None in won else []
+    return frame.matrix(_cells(frame, said, looks), legend)
+
+
+class _Said(NamedTuple):
+    """What a cell says: who wins, by which duel, in a word or two, and in its tooltip."""
+
+    winner: str | None
+    duel: Duel
+    text: str
+    words: str
+
+
+def _cells(frame: Frame, said: Sequence[_Said], looks: Looks) -> list[MatrixCell]:
+    winners = {(cell.row, cell.column): each.winner for cell, each in zip(frame.cells, said, strict=True)}
+    widest = max((_doublings(each.duel) for each in said if each.winner is not None), default=0.0)
+    full = min(max(widest, _WEAKEST), _STRONGEST)
+    return [
         MatrixCell(
             row=cell.row,
             column=cell.column,
-            words=_duel_words(cell.place, duel, baseline),
-            **_duel_look(duel, looks[winners.get((cell.row, cell.column), baseline)].color, strongest),
+            words=each.words,
+            **_look(each, looks, full),
             **frame.edges(cell, winners),
         )
-        for cell, duel in zip(frame.cells, duels, strict=True)
+        for cell, each in zip(frame.cells, said, strict=True)
     ]
-    return frame.matrix(cells, _duel_legend(frame, baseline, duels, set(winners.values()), looks))
 
 
-def _strongest(duels: Iterable[Duel]) -> float:
-    """The logarithm of the speedup, or of its inverse, at which a color is full."""
-    widest = max((abs(math.log2(duel.speedup)) for duel in duels if duel.speedup and duel.decided), default=0.0)
-    return min(max(widest, _WEAKEST), _STRONGEST)
+def _doublings(duel: Duel) -> float:
+    return abs(math.log2(duel.speedup or 1.0))
 
 
-def _strength(speedup: float, strongest: float) -> float:
-    return round(_PALEST + (_FULL - _PALEST) * min(abs(math.log2(speedup)) / strongest, 1.0), 3)
-
-
-def _duel_look(duel: Duel, color: int, strongest: float) -> dict[str, Any]:
+def _look(said: _Said, looks: Looks, full: float) -> dict[str, Any]:
+    duel = said.duel
     if not duel.speedup:
         return {"text": duel.word or NOTHING, "failed": True}
-    ends = ends_of_duel(duel)
-    small = interval(*ends) if ends else ""
-    if duel.decided:
-        strength = _strength(duel.speedup, strongest)
-        return {"text": ratio(duel.speedup), "small": small, "color": color, "strength": strength, "bold": True}
+    small = interval(duel.low, duel.high) if duel.low is not None else ""
+    if said.winner is not None:
+        strength = round(_PALEST + (FULL - _PALEST) * min(_doublings(duel) / full, 1.0), 3)
+        color = looks[said.winner].color
+        return {"text": said.text, "small": small, "color": color, "strength": strength, "bold": True}
     if duel.verdict == "equivalent":
         return {"text": ratio(duel.speedup), "small": small, "strength": _EQUAL}
     return {"text": f"{ratio(duel.speedup)} ?", "small": small, "strength": _UNDECIDED}
@@ -317,26 +236,19 @@ def _duel_look(duel: Duel, color: int, strongest: float) -> dict[str, Any]:
 def _duel_words(place: Place, duel: Duel, baseline: str) -> str:
     lines = [f"{name_of(place.name)} against {name_of(baseline)}"]
     if duel.speedup:
-        ends = ends_of_duel(duel)
-        lines += [f"{ratio(duel.speedup)} {duel.verdict or ''}", f"95 % CI {interval(*ends)}" if ends else ""]
-        lines += [visible(duel.reason) if duel.verdict == "undecided" else ""]
+        lines.append(f"{ratio(duel.speedup)} {duel.verdict or ''}")
+        lines += [f"95 % CI {interval(duel.low, duel.high)}"] if duel.low is not None else []
+        lines += [visible(duel.reason)] if duel.verdict == "undecided" else []
     elif not place.word:
-        lines.append(Place(place.panel, place.case, baseline).failure)
+        lines.append(place._replace(name=baseline).failure)
     return place.told(*lines)
 
 
-def _duel_legend(
-    frame: _Frame, baseline: str, duels: Sequence[Duel], winners: set[str], looks: Looks
-) -> list[MatrixLegend]:
-    # Of two subjects, both are named even if neither wins.
-    names = [frame.name, baseline] if frame.name else [name for name in looks if name in winners]
-    found = [MatrixLegend(f"{name_of(name)} is faster", looks[name].color, _FULL) for name in names]
-    if any(duel.verdict == "equivalent" for duel in duels):
-        found.append(MatrixLegend("equally fast", GREY, _EQUAL))
-    found += [MatrixLegend(text, GREY, _UNDECIDED) for text in _undecided_texts(duels)]
-    if any(not duel.speedup for duel in duels):
-        found.append(MatrixLegend("not compared", failed=True))
-    return found
+def _winner_words(place: Place, row: SweepRow) -> str:
+    wins = "no winner" if row.winner is None else f"{name_of(row.winner)} wins"
+    if row.rival is None:
+        return place.told(wins)
+    return f"{_duel_words(place._replace(name=row.rival), row.duel, row.against or '')}\n{wins}"
 
 
 def _undecided_texts(duels: Iterable[Duel]) -> list[str]:
@@ -352,55 +264,6 @@ def _undecided_texts(duels: Iterable[Duel]) -> list[str]:
     ]
     rest = sum(map(len, reasons[_MOST_REASONS:]))
     return [*texts, f"? undecided in {count(rest, 'cell')} for other reasons"] if rest else texts
-
-
-# ---------------------------------------------------------------- who wins among several
-
-
-def _winner_map(frame: _Frame, judged: Mapping[int, _Judged], looks: Looks) -> Matrix:
-    """Who wins in each case, a color per subject."""
-    rows = [judged[id(cell.place.case)].row for cell in frame.cells]
-    strongest = _strongest([row.duel for row in rows])
-    winners = {
-        (cell.row, cell.column): row.winner
-        for cell, row in zip(frame.cells, rows, strict=True)
-        if row.winner is not None
-    }
-    cells = [
-        MatrixCell(
-            row=cell.row,
-            column=cell.column,
-            words=_winner_words(cell.place, row),
-            **_winner_look(row, looks, strongest),
-            **frame.edges(cell, winners),
-        )
-        for cell, row in zip(frame.cells, rows, strict=True)
-    ]
-    won = set(winners.values())
-    legend = [MatrixLegend(f"{name_of(name)} wins", look.color, _FULL) for name, look in looks.items() if name in won]
-    if len(winners) < len(rows):
-        legend.append(MatrixLegend("no winner", GREY, _UNDECIDED))
-    return frame.matrix(cells, legend)
-
-
-def _winner_look(row: SweepRow, looks: Looks, strongest: float) -> dict[str, Any]:
-    speedup, ends = row.duel.speedup, ends_of_duel(row.duel)
-    if row.winner is None:
-        return {"text": f"{ratio(speedup)} ?" if speedup else NOTHING, "strength": _UNDECIDED}
-    return {
-        "text": name_of(row.winner),
-        "small": interval(*ends) if ends else "",
-        "color": looks[row.winner].color,
-        "strength": _strength(speedup or 1.0, strongest),
-        "bold": True,
-    }
-
-
-def _winner_words(place: Place, row: SweepRow) -> str:
-    wins = "no winner" if row.winner is None else f"{name_of(row.winner)} wins"
-    if row.rival is None:
-        return place.told(wins)
-    return f"{_duel_words(place._replace(name=row.rival), row.duel, row.against or '')}\n{wins}"
 
 
 # ---------------------------------------------------------------- the table of duels
@@ -424,45 +287,3 @@ def duels_table(places: Sequence[Place], judged: Callable[[Place], tuple[Duel, s
 
 def _in_row(place: Place, row: SweepRow) -> tuple[Duel, str | None]:
     return row.duels.get(place.name) or Duel(None, None, place.word), row.against
-
-
-# ---------------------------------------------------------------- times
-
-
-def times_charts(panels: Sequence[SweepPanel], models: Sequence[SweepModel], every: bool = False) -> list[Chart]:
-    """The time of every case and subject, the slower the stronger its color."""
-    frames = _frames(panels, lambda panel: subjects_of(panel.cases))
-    if not frames:
-        return []
-    looks = looks_in(models)
-    layers, rest = panels_for([Layer(_time_map(frame, looks), frame.only(SUBJECT)) for frame in frames], every)
-    places = _places_of(frames)
-    known = [place.ns for place in places if place.ns is not None]
-    span = f", from {duration(min(known))} to {duration(max(known))}" if known else ""
-    summary = (
-        f"Time of a call in {_cases_text(frames)}{span}; the slower, the stronger the color, on a logarithmic scale."
-    )
-    if len(known) < len(places):
-        summary += " Cells with a word have no time."
-    boxes = [Filter(MODEL, (), 0), Filter(SUBJECT, (), 1)]
-    return [chosen_chart("Time of a call", summary + rest, layers, boxes, times_table(places))]
-
-
-def _time_map(frame: _Frame, looks: Looks) -> Matrix:
-    known = [cell.place.ns for cell in frame.cells if cell.place.ns is not None]
-    cells = [_time_cell(cell, known, looks) for cell in frame.cells]
-    color = looks[frame.cells[0].place.name].color
-    ends = [(min(known), _FASTEST), (max(known), _FULL)] if known else []
-    return frame.matrix(cells, [MatrixLegend(duration(ns), color, strength) for ns, strength in ends])
-
-
-def _time_cell(cell: _Cell, known: Sequence[float], looks: Looks) -> MatrixCell:
-    place, ns = cell.place, cell.place.ns
-    if ns is None:
-        return MatrixCell(cell.row, cell.column, place.word or NOTHING, place.told(), failed=True)
-    words = place.told(f"{name_of(place.name)}: {duration(ns)}")
-    span = math.log(max(known) / min(known))
-    strength = _FASTEST + (_FULL - _FASTEST) * (math.log(ns / min(known)) / span if span else 0.0)
-    return MatrixCell(
-        cell.row, cell.column, duration(ns), words, color=looks[place.name].color, strength=round(strength, 3)
-    )

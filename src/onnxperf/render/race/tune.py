@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -19,7 +19,7 @@ from onnxperf.render.charts.plot import Plot, Series
 from onnxperf.render.kit.column import BYTES, FLAG, NAME, NS, WHOLE, Column, Format, field_columns, for_files
 from onnxperf.render.kit.comparison import VERDICT_STYLES, Compared, comparison_table, ratio_columns
 from onnxperf.render.kit.machine import cpu_text
-from onnxperf.render.kit.page import GAP, Heading, Page, Section, Verbatim, closing
+from onnxperf.render.kit.page import GAP, Heading, Page, Part, Section, Verbatim, closing
 from onnxperf.render.kit.table import On, Table
 from onnxperf.render.race.sections import race_sections
 from onnxperf.render.race.subjects import Raced, race_table, raced
@@ -53,7 +53,7 @@ TuneMark = TuneRow | Confirmed
 
 def tune_page(record: Tuning) -> Page:
     """What each candidate gave, what the confirming race says, and what to do."""
-    candidates = candidates_charts(record) or ([_search_table(record)] if record.rows else [])
+    candidates: list[Part] = [*candidates_charts(record)] or ([_search_table(record)] if record.rows else [])
     confirmed = [_confirming_table(record)] if _confirmed(record) else []
     # On a page, the sections of the race show times; what they do not show is another goal.
     on: On = "screen" if record.goal == "latency" and record.confirmation is not None else "all"
@@ -104,7 +104,8 @@ def _search_table(record: Tuning) -> Table[TuneRow]:
 
 
 def _columns(record: Tuning) -> list[Column[TuneRow]]:
-    *ratios, result = ratio_columns(_compared(record))
+    by: Compared[Any] = _compared(record)
+    *ratios, result = ratio_columns(by)
     return [
         Column("name", "candidate", lambda row: row.choice.name, NAME, room=22, folds=True),
         for_files("settings", lambda row: ", ".join(f"{name}={each}" for name, each in row.choice.settings.items())),

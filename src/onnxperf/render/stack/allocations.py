@@ -45,9 +45,7 @@ def _facts(record: Allocations) -> list[str]:
     ]
 
 
-def _table(
-    record: Allocations, allocators: Sequence[Allocator], title: str = "", on: On = "all"
-) -> Table[Allocator]:
+def _table(record: Allocations, allocators: Sequence[Allocator], title: str = "", on: On = "all") -> Table[Allocator]:
     """A row per line of Python."""
     columns: list[Column[Allocator]] = [
         Column("total_bytes", "bytes", lambda row: row.total_bytes, BYTES),

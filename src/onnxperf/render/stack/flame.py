@@ -96,7 +96,9 @@ def native_charts(record: Stack, samples: Sequence[Sample]) -> list[Chart]:
         *busiest[:1],
     ]
     legend = [each for each in _KINDS.values() if each[1] in used]
-    return [chart("Flame graph with compiled frames", " ".join(said), _spans(boxes, axis, legend), native_table(record))]
+    return [
+        chart("Flame graph with compiled frames", " ".join(said), _spans(boxes, axis, legend), native_table(record))
+    ]
 
 
 def speedscope(samples: Sequence[Sample], title: str) -> str:

@@ -24,9 +24,7 @@ _LABEL = 60
 """Characters of a function in the chart."""
 
 
-def stack_page(
-    record: Stack, tree: Verbatim | None = None, top: int = TOP, samples: Sequence[Sample] = ()
-) -> Page:
+def stack_page(record: Stack, tree: Verbatim | None = None, top: int = TOP, samples: Sequence[Sample] = ()) -> Page:
     """The tree, which a record from a store lacks; the busiest functions, the memory taken, the answer, the notes."""
     facts = [record.runtime, record.call or "", count(record.calls, "call"), f"{duration(record.call_ns)} per call"]
     allocations = allocation_parts(record.allocations, top) if record.allocations is not None else []

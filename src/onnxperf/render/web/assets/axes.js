@@ -37,9 +37,10 @@ onnxperf.axis = (look, name, more = {}) => ({
 // The ticks of a part of an axis: those that Python chose, until a reader zooms in. Names of places are kept even then.
 onnxperf.ticksOf = (axis, [low, high] = [axis.low, axis.high], most = 6) => {
   const isWhole = low <= axis.low && high >= axis.high;
-  const areNames = axis.ticks.some(([, words]) => Number.isNaN(Number(words.replaceAll(",", ""))));
-  return axis.ticks.length && (isWhole || areNames) ? axis.ticks : onnxperf.roundTicks({ ...axis, low, high }, most);
+  return axis.ticks.length && (isWhole || onnxperf.areNames(axis)) ? axis.ticks : onnxperf.roundTicks({ ...axis, low, high }, most);
 };
+
+onnxperf.areNames = (axis) => axis.ticks.some(([, words]) => !/^[-−+\d.,e]+\s?[%×kMGTs]*$/.test(words));
 
 // Round steps of 1, 2 or 5 in the unit of an axis, or few digits of each power of ten: as `charts/base.py` has it.
 onnxperf.roundTicks = ({ low, high, is_log: isLog, scale }, most) => {
@@ -93,18 +94,18 @@ onnxperf.legend = (look, entries, width, more = {}) => {
   const formatter = (name) => onnxperf.fitted(name, room);
   let [lines, left] = [1, 0];
   for (const { name } of entries) {
-    const wide = onnxperf.textWidth(formatter(name)) + 42;
-    if (left && left + wide > width) { lines += 1; left = 0; }
+    const wide = onnxperf.textWidth(formatter(name)) + 39;
+    if (left && left + wide - 12 > width - 10) { lines += 1; left = 0; }
     left += wide;
   }
   const isLong = lines > 4;
   return {
-    legend: { show: entries.length > 0, type: isLong ? "scroll" : "plain", top: 0, left: 0, padding: [2, 4], width: width - 10, itemGap: 12, itemWidth: 22, itemHeight: 12, textStyle: { color: look.text }, pageTextStyle: { color: look.text }, pageIconColor: look.text, pageIconInactiveColor: look.line, inactiveColor: look.dim, data: entries, formatter, ...more },
+    legend: { show: entries.length > 0, type: isLong ? "scroll" : "plain", top: 0, left: 0, padding: [6, 4], width: width - 10, itemGap: 12, itemWidth: 22, itemHeight: 12, textStyle: { color: look.text }, pageTextStyle: { color: look.text }, pageIconColor: look.text, pageIconInactiveColor: look.line, inactiveColor: look.dim, data: entries, formatter, ...more },
     height: entries.length ? 26 * (isLong ? 1 : lines) : 0,
   };
 };
 
-// Signs of a legend: lines without symbols, and symbols that keep their shape.
+// Signs of a legend: lines without symbols, and symbols that keep their shape; in files they have the same order.
 onnxperf.icons = {
   solid: "path://M0,0 L22,0 L22,2 L0,2 Z",
   dashed: "path://M0,0 L6,0 L6,2 L0,2 Z M8,0 L14,0 L14,2 L8,2 Z M16,0 L22,0 L22,2 L16,2 Z",
@@ -113,10 +114,11 @@ onnxperf.icons = {
     "path://M10,5 A5,5 0 1 1 0,5 A5,5 0 1 1 10,5 Z",
     "path://M0,0 L10,0 L10,10 L0,10 Z",
     "path://M5,0 L10,5 L5,10 L0,5 Z",
-    "path://M5,0 L10,9 L0,9 Z",
-    "path://M0,0 L10,0 L5,9 Z",
-    "path://M5,0 L10,4 L8,10 L2,10 L0,4 Z",
     "path://M3,0 L7,0 L7,3 L10,3 L10,7 L7,7 L7,10 L3,10 L3,7 L0,7 L0,3 L3,3 Z",
+    "path://M2.2,0 L5,2.8 L7.8,0 L10,2.2 L7.2,5 L10,7.8 L7.8,10 L5,7.2 L2.2,10 L0,7.8 L2.8,5 L0,2.2 Z",
+    "path://M5,0 L6.5,3.5 L10,3.8 L7.3,6.2 L8.1,10 L5,8 L1.9,10 L2.7,6.2 L0,3.8 L3.5,3.5 Z",
+    "path://M5,0 L9.3,2.5 L9.3,7.5 L5,10 L0.7,7.5 L0.7,2.5 Z",
+    "path://M0,5 L9,0 L9,10 Z",
   ],
 };
 

@@ -17,6 +17,12 @@ onnxperf.painters.bars = ({ names, series, axis, keys, stacked, legend }, look, 
   const first = (words) => words.split("\n", 1)[0];
   const needed = (value, words) => (words && part(value) ? (onnxperf.textWidth(first(words), 11) + 12 - (1 - part(value)) * (width - left)) / part(value) : 0);
   const right = stacked ? 24 : Math.min(Math.max(16, ...series.flatMap((each) => each.values.map((value, row) => needed(value, each.words[row])))), width * 0.34);
+  // In one bar, words stand inside of its parts.
+  const inside = (each, row) => {
+    const words = first(each.words[row]);
+    const room = (Math.abs(each.values[row]) / (axis.high - axis.low)) * (width - left - right) - 8;
+    return onnxperf.textWidth(words, 11) <= room ? words : "";
+  };
   const room = (value) => right + (1 - part(value)) * (width - left - right) - 8;
 
   const style = (each, row) => ({
@@ -41,8 +47,13 @@ onnxperf.painters.bars = ({ names, series, axis, keys, stacked, legend }, look, 
         barMaxWidth: 22,
         barGap: "12%",
         barCategoryGap: "26%",
-        data: each.values.map((value, row) => ({ value, key: keys[row] || "", itemStyle: style(each, row) })),
-        label: { show: !stacked, position: "right", color: look.dim, fontSize: 11, backgroundColor: look.back, padding: [0, 1], formatter: ({ dataIndex }) => onnxperf.fitted(first(each.words[dataIndex]), room(each.values[dataIndex]), 11) },
+        data: each.values.map((value, row) => {
+          const itemStyle = style(each, row);
+          return { value, key: keys[row] || "", itemStyle, label: stacked ? { color: onnxperf.ink(itemStyle.color) } : {} };
+        }),
+        label: stacked
+          ? { show: true, position: "inside", fontSize: 11, formatter: ({ dataIndex }) => inside(each, dataIndex) }
+          : { show: true, position: "right", color: look.dim, fontSize: 11, backgroundColor: look.back, padding: [0, 1], formatter: ({ dataIndex }) => onnxperf.fitted(first(each.words[dataIndex]), room(each.values[dataIndex]), 11) },
       })),
       ...onnxperf.swatches(look, legend),
     ],

@@ -9,7 +9,7 @@ onnxperf.painters.matrix = (picture, look, { width, figure, redraw }) => {
   // Names of columns lean where there is no room for them next to each other.
   const widest = onnxperf.widest(columns);
   const leans = widest > (width - left - 8) / columns.length - 6;
-  const headRoom = leans ? Math.min(widest, 150) : widest;
+  const headRoom = leans ? Math.min(widest, 150, width * 0.25) : widest;
   const lean = leans ? Math.ceil(headRoom * 0.72) : 0;
   const right = leans ? Math.max(8, lean - 4) : 8;
   const each = (width - left - right) / columns.length;
@@ -48,7 +48,7 @@ onnxperf.painters.matrix = (picture, look, { width, figure, redraw }) => {
       { type: "text", style: { text: onnxperf.fitted(found.words, width - 40), x: 20, y: 7, verticalAlign: "middle", fill: look.dim, fontSize: 12 } },
     ],
   });
-  const interval = each < 15 ? "auto" : 0;
+  const interval = Math.ceil(15 / each) - 1;
   return {
     extra: lean,
     grid: { left, right, top: lean + (columnName ? 50 : 30), bottom: 14 + 20 * legend.length },
@@ -60,7 +60,7 @@ onnxperf.painters.matrix = (picture, look, { width, figure, redraw }) => {
       nameGap: 26 + lean,
       axisTick: { show: false },
       splitLine: { show: false },
-      axisLabel: { color: look.text, interval, rotate: leans ? 45 : 0, formatter: (place) => onnxperf.fitted(columns[place], headRoom) },
+      axisLabel: { color: look.text, interval, rotate: leans ? -45 : 0, formatter: (place) => onnxperf.fitted(columns[place], headRoom) },
     }),
     yAxis: onnxperf.nameAxis(look, rows, nameRoom, { name: onnxperf.fitted(rowName, nameRoom), nameLocation: "start", nameGap: 10, nameTextStyle: { color: look.dim, align: "right", padding: [0, 8, 0, 0] } }),
     graphic: legend.map(entry),

@@ -49,7 +49,7 @@ onnxperf.painters.spans = (picture, look, { width, figure }) => {
   // ---------------------------------------------------------------- selection and zoom
 
   const ticks = () => onnxperf.ticksOf(axis, view(), Math.min(Math.max(Math.floor((width - left - right) / 90), 2), 8));
-  const refresh = () => figure.chart.setOption({ xAxis: onnxperf.scale(look, axis, xMore, ticks()), series: [{ id: "spans", data: collect() }] });
+  const refresh = () => figure.chart.setOption({ xAxis: onnxperf.scale(look, axis, more, ticks()), series: [{ id: "spans", data: collect() }] });
   const show = (startValue, endValue) => figure.chart.dispatchAction({ type: "dataZoom", dataZoomIndex: 0, startValue, endValue });
   const reveal = (key) => {
     const span = starts.findIndex((_, at) => keyOf(at) === key);
@@ -88,16 +88,17 @@ onnxperf.painters.spans = (picture, look, { width, figure }) => {
     if (!shape) return null;
     const fill = onnxperf.mixed(look.colors[itemOf(mark.span).color], look.back, chosen && !mark.lit ? 0.3 : 1);
     const isRoomy = shape.width > 26 && height > 11 && mark.number === 1;
+    const text = { text: itemOf(mark.span).name, x: shape.x + 4, y: shape.y + shape.height / 2, verticalAlign: "middle", fill: onnxperf.ink(fill), fontSize: 11, width: shape.width - 8, overflow: "truncate" };
+    const z2 = mark.lit ? 2 : 1;
     return {
-      type: "rect",
-      shape,
-      style: { fill, stroke: mark.lit ? look.text : look.back, lineWidth: mark.lit ? 2 : shape.width > 3 ? 0.7 : 0 },
-      z2: mark.lit ? 2 : 1,
-      textConfig: isRoomy ? { position: "insideLeft" } : undefined,
-      textContent: isRoomy ? { style: { text: itemOf(mark.span).name, fill: onnxperf.ink(fill), fontSize: 11, width: shape.width - 8, overflow: "truncate" } } : undefined,
+      type: "group",
+      children: [
+        { type: "rect", shape, style: { fill, stroke: mark.lit ? look.text : look.back, lineWidth: mark.lit ? 2 : shape.width > 3 ? 0.7 : 0 }, z2 },
+        ...(isRoomy ? [{ type: "text", style: text, z2, silent: true }] : []),
+      ],
     };
   };
-  const xMore = { splitLine: { show: hasNames, lineStyle: { color: look.line } } };
+  const more = { splitLine: { show: hasNames, lineStyle: { color: look.line } } };
   const above = onnxperf.legend(look, legend.map(([name]) => ({ name })), width, { selectedMode: false });
   const range = figure.view ? { startValue: figure.view[0], endValue: figure.view[1] } : {};
   const zoom = { ...range, minValueSpan: (axis.high - axis.low) / 1e5 };
@@ -106,7 +107,7 @@ onnxperf.painters.spans = (picture, look, { width, figure }) => {
     grid: { left, right, top: above.height + 8, bottom: (axis.title ? 46 : 26) + 30 },
     legend: above.legend,
     tooltip: { trigger: "item", formatter: ({ dataIndex }) => (shown[dataIndex] ? wordsOf(shown[dataIndex]) : "") },
-    xAxis: onnxperf.scale(look, axis, xMore, ticks()),
+    xAxis: onnxperf.scale(look, axis, more, ticks()),
     yAxis: onnxperf.nameAxis(look, names, nameRoom, { show: hasNames }),
     dataZoom: [onnxperf.inside({ id: "inside", xAxisIndex: 0, ...zoom }), onnxperf.slider(look, { id: "slider", xAxisIndex: 0, ...zoom })],
     series: [
