@@ -81,7 +81,7 @@ def main() -> None:
     print(optimised, "\n")
 
     compared = onnxperf.diff(model, opt_level=["disable", "all"], feeds=feeds, calls=REPEAT)
-    compared.plot_operators()[0, 0].figure.savefig(folder / "plot_profiling.png")
+    compared.plot_operators().figure.savefig(folder / "plot_profiling.png")
     print(compared.merged(per_iteration=False).to_string(max_colwidth=40), "\n")
     compared.save(folder / "plot_profiling_merged.xlsx")
     print(compared.by_label(min_share=0.01).to_string(), "\n")
@@ -92,7 +92,7 @@ def main() -> None:
 
     if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
         on_gpu = onnxperf.diff(model, opt_level=["disable", "all"], feeds=feeds, calls=REPEAT, provider="cuda")
-        on_gpu.plot_operators()[0, 0].figure.savefig(folder / "plot_profiling_cuda.png")
+        on_gpu.plot_operators().figure.savefig(folder / "plot_profiling_cuda.png")
         print(on_gpu)
     else:
         print(f"CUDA is not available in {onnxruntime.get_available_providers()}")

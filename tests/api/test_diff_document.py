@@ -85,7 +85,7 @@ def nodes_of_the_document(profile: onnxperf.ProfileResult) -> set[Node]:
 
 
 def sides_of(rows: pandas.DataFrame) -> tuple[int, int, int]:
-    return tuple(int((rows["side"] == sign).sum()) for sign in "=-+")  # type: ignore[return-value]
+    return tuple(int((rows["side"] == side).sum()) for side in ("both", "before", "after"))  # type: ignore[return-value]
 
 
 @pytest.mark.parametrize("text", [ATTENTION, BLOCKS], ids=["attention", "blocks"])
@@ -108,11 +108,13 @@ def test_models_profiles_and_traces_pair_at_least_what_the_document_pairs(text: 
         assert (equal + gone, equal + new) == (len(before), len(after)), name
         assert equal >= len(before & after), name
         alike = ["op_name", "outputs", "inputs", "provider"]
-        left = [set(map(tuple, rows[rows["side"] == sign][alike].astype(str).to_numpy())) for sign in "-+"]
+        left = [
+            set(map(tuple, rows[rows["side"] == side][alike].astype(str).to_numpy())) for side in ("before", "after")
+        ]
         assert left[0].isdisjoint(left[1]), name  # nothing is left that the document would pair
     for name in ("models", "profiles"):  # where it is known which node became which
         rows = compared[name].merged()
-        assert set(rows[rows["op_name"] == "Conv"]["side"]) == {"="}
+        assert set(rows[rows["op_name"] == "Conv"]["side"]) == {"both"}
         for side, operators in (("before", "op_name"), ("after", "after_op_name")):
             sums = rows[rows[f"{side}_us"].notna()].groupby(operators)[f"{side}_us"].sum().to_dict()
             profiled = {each.op_name: each.usual_us for each in getattr(compared[name].record, side).operators}
@@ -130,4 +132,4 @@ def test_an_optimized_file_is_compared_by_the_nodes_of_its_original(tmp_path: Pa
     assert [len(names) for names in block["after_executed"]] == [1]
     assert rows["before_us"].sum() == pytest.approx(result.record.before.nodes_us)
     assert rows["after_us"].sum() == pytest.approx(result.record.after.nodes_us)
-    assert set(result.merged().query("op_name == 'Conv'")["side"]) == {"="}
+    assert set(result.merged().query("op_name == 'Conv'")["side"]) == {"both"}

@@ -21,7 +21,7 @@ from onnxperf.api._keeping.mlflow_log import require_mlflow
 from onnxperf.cli.present import Output, present
 from onnxperf.errors import MissingExtra, NotLogged
 from onnxperf.records.race import Subject
-from onnxperf.results.bench import BenchResult
+from onnxperf.results.bench import SHOW, BenchResult
 from tests.render import examples
 from tests.render.examples import bench, case, subject
 from tests.results.toys import Toy, ToyResult
@@ -219,7 +219,7 @@ def test_a_run_that_is_not_whole_is_marked_as_failed(client: Any, monkeypatch: p
 
 def shown(capsys: pytest.CaptureFixture[str], quiet: bool = False) -> tuple[int, str, str]:
     result = BenchResult(bench(case(Subject(name="run", status="ok", verdict="baseline", median_ns=1e6))))
-    code = present(BenchResult, Output(mlflow=True, quiet=quiet), lambda _progress: result)
+    code = present(SHOW, Output(mlflow=True, quiet=quiet), lambda _progress: result)
     printed = capsys.readouterr()
     return code, printed.out, printed.err
 
@@ -252,7 +252,7 @@ def test_a_missing_library_is_refused_before_anything_is_measured(monkeypatch: p
         pytest.fail("refused too late")
 
     with pytest.raises(MissingExtra, match=r"mlflow-skinny is not installed; install it with: .*mlflow"):
-        present(BenchResult, Output(mlflow=True), never)
+        present(SHOW, Output(mlflow=True), never)
 
 
 def test_a_store_that_the_small_package_lacks_is_explained(

@@ -31,7 +31,7 @@ def test_what_onnxruntime_executes_is_written_and_explained(gelu: onnx.ModelProt
     [fused] = [group for group in result.record.groups if group.kind == "fused"]
     assert fused.source_ops == ("Div", "Erf", "Add", "Mul", "Mul")
     assert fused.executed_ops == ("Gelu",)
-    assert result.counts().query("op_name == 'Mul'").values.tolist() == [["Mul", 2, 0]]
+    assert result.counts().query("op_name == 'Mul'").values.tolist() == [["Mul", 2, 0, -2]]
     assert "5 nodes became 1" in result.answer
     assert "Gelu" in repr(result)
     assert "<table" in result._repr_html_()
@@ -45,7 +45,7 @@ def test_the_model_and_its_report_can_be_saved_elsewhere(gelu: onnx.ModelProto, 
     result.save(tmp_path / "copy.onnx")
     assert (tmp_path / "copy.onnx").read_bytes() == (tmp_path / "out.onnx").read_bytes()
     result.save(tmp_path / "counts.csv", table="operators")
-    assert (tmp_path / "counts.csv").read_text(encoding="utf-8").splitlines()[0] == "op_name,before,after"
+    assert (tmp_path / "counts.csv").read_text(encoding="utf-8").splitlines()[0] == "op_name,before,after,change"
     (tmp_path / "out.onnx").unlink()
     with pytest.raises(BadInput, match="cannot read the optimized model"):
         result.save(tmp_path / "again.onnx")

@@ -54,12 +54,12 @@ def test_the_answer_names_what_takes_the_most_time_under_each_variant(text: str,
 def test_each_value_of_a_setting_has_a_column_and_a_profile_of_its_own(linear_path: Path) -> None:
     result = onnxperf.profile(linear_path, calls=3, opt_level=["disable", "all"], threads=1)
     assert isinstance(result, onnxperf.ProfilesResult)
-    frame = result.by_operator()
+    frame = result.table("operators")
     assert list(frame.columns) == ["op_name", "opt_level=disable", "opt_level=all"]
     session = result["opt_level=all"].record.session
     assert session is not None
     assert session.opt_level == "all"
-    assert set(result.by_node()["variant"]) == {"opt_level=disable", "opt_level=all"}
+    assert set(result.table("nodes")["variant"]) == {"opt_level=disable", "opt_level=all"}
     assert "no verdict" in result.to_markdown()
     assert result.plot() is not None
 

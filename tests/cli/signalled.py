@@ -23,7 +23,7 @@ from onnxperf.cli.main import app
 from onnxperf.cli.present import Output, present
 from onnxperf.render.kit.progress import Progress
 from onnxperf.results.formats import FORMATS, Format
-from tests.results.toys import Toy, ToyResult
+from tests.results.toys import TOY, Toy, ToyResult
 
 
 def run(moment: str, name: str, *files: str) -> int:
@@ -32,7 +32,7 @@ def run(moment: str, name: str, *files: str) -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     number = getattr(signal, name)
     MOMENTS[moment](number)
-    app.command(lambda: present(ToyResult, Output(output=list(files)), lambda _: _measured(moment, number)), name="x")
+    app.command(lambda: present(TOY, Output(output=list(files)), lambda _: _measured(moment, number)), name="x")
     sys.argv = ["onnxperf", "x"]
     try:
         door.main()
@@ -244,7 +244,7 @@ def lose_terminal(file: str) -> None:
         return ToyResult(Toy(interrupted=True))
 
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    app.command(lambda: present(ToyResult, Output(output=[file]), measure), name="x")
+    app.command(lambda: present(TOY, Output(output=[file]), measure), name="x")
     sys.argv = ["onnxperf", "x"]
     door.main()
 

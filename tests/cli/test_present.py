@@ -18,8 +18,8 @@ from onnxperf.caller import Caller, called_by, with_command
 from onnxperf.cli.main import app, run
 from onnxperf.cli.present import Output, present
 from onnxperf.errors import BadOption, FileNotWritten
-from onnxperf.results.formats import FORMATS, Format
-from tests.results.toys import Plain, PlainResult, Toy, ToyResult
+from onnxperf.results.formats import COMMON, Format
+from tests.results.toys import PLAIN, TOY, Plain, PlainResult, Toy, ToyResult
 
 
 def never(_progress: object) -> Any:
@@ -28,10 +28,10 @@ def never(_progress: object) -> Any:
 
 
 def shown(record: Toy, output: Output) -> int:
-    return present(ToyResult, output, lambda _progress: ToyResult(record))
+    return present(TOY, output, lambda _progress: ToyResult(record))
 
 
-def refusal(output: Output, kind: Any = ToyResult) -> str:
+def refusal(output: Output, kind: Any = TOY) -> str:
     with pytest.raises(BadOption) as refused:
         present(kind, output, never)
     return str(refused.value)
@@ -93,7 +93,7 @@ import sys
 
 from onnxperf.cli import main
 from onnxperf.cli.present import Output, present
-from tests.results.toys import Toy, ToyResult
+from tests.results.toys import TOY, Toy, ToyResult
 
 # Tests may run below nohup, or in the background of a shell, where these are ignored.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -112,7 +112,7 @@ def measure(progress):
 
 
 def wait():
-    return present(ToyResult, Output(), measure)
+    return present(TOY, Output(), measure)
 
 
 ends = sys.argv.pop()
@@ -147,7 +147,7 @@ def test_a_signal_ends_a_process_with_its_own_code_after_what_was_measured_is_sh
 
 
 def test_every_file_is_written_and_the_page_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    paths = [str(tmp_path / f"out{suffix}") for suffix in ToyResult.formats()]
+    paths = [str(tmp_path / f"out{suffix}") for suffix in TOY.formats()]
     assert shown(Toy(), Output(output=paths)) == 0
     assert all(Path(path).stat().st_size for path in paths)
     assert "wheel" in capsys.readouterr().out
@@ -159,7 +159,7 @@ def test_a_file_that_cannot_be_written_costs_only_itself(
     def full(_result: object, _table: object) -> bytes:
         raise FileNotWritten("cannot write: no space left")
 
-    monkeypatch.setitem(FORMATS, ".md", Format("the page", full, "page"))
+    monkeypatch.setitem(COMMON, ".md", Format("the page", full, "page"))
     lost = tmp_path / "folder"
     output = Output(
         output=[str(tmp_path / "a.md"), str(lost / "b.json"), str(tmp_path / "c.csv")], json=str(tmp_path / "d.txt")
@@ -170,7 +170,7 @@ def test_a_file_that_cannot_be_written_costs_only_itself(
         lost.rmdir()  # what could be written before is gone after
         return ToyResult(Toy())
 
-    assert present(ToyResult, output, measure) == 3
+    assert present(TOY, output, measure) == 3
     assert (tmp_path / "c.csv").exists()
     assert json.loads((tmp_path / "d.txt").read_bytes())["answer"] == "It rolls."
     captured = capsys.readouterr()
@@ -185,7 +185,7 @@ def test_a_model_that_could_not_be_written_is_no_answer_and_its_result_is_shown(
 ) -> None:
     result = ToyResult(Toy())
     result.unwritten = "int8.onnx"
-    assert present(ToyResult, Output(), lambda _progress: result) == 3
+    assert present(TOY, Output(), lambda _progress: result) == 3
     assert "It rolls." in capsys.readouterr().out
 
 
@@ -198,7 +198,7 @@ def test_a_missing_file_is_no_answer_unless_the_run_was_interrupted(
     def full(_result: object, _table: object) -> bytes:
         raise FileNotWritten("no space left")
 
-    monkeypatch.setitem(FORMATS, ".md", Format("the page", full, "page"))
+    monkeypatch.setitem(COMMON, ".md", Format("the page", full, "page"))
     assert shown(record, Output(output=[str(tmp_path / "a.md")], quiet=True)) == code
 
 
@@ -223,7 +223,7 @@ def test_what_cannot_be_written_is_refused_before_anything_is_measured(output: O
 
 
 def test_a_format_that_a_result_lacks_is_refused() -> None:
-    message = refusal(Output(output=["-.csv"]), PlainResult)
+    message = refusal(Output(output=["-.csv"]), PLAIN)
     assert message == "`output=-.csv`: expected a name that ends with .html, .json, .md"
 
 
@@ -237,14 +237,14 @@ def test_a_binary_format_is_not_for_a_terminal(suffix: str, monkeypatch: pytest.
 
 def test_a_file_may_be_called_like_standard_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert present(ToyResult, Output(output=["./-.csv"]), lambda _: ToyResult(Toy())) == 0
+    assert present(TOY, Output(output=["./-.csv"]), lambda _: ToyResult(Toy())) == 0
     assert Path("-.csv").read_text()
 
 
 def test_a_library_that_is_missing_is_named_before_anything_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)
     with pytest.raises(Exception, match="xlsxwriter is not installed"):
-        present(ToyResult, Output(output=["a.xlsx"]), never)
+        present(TOY, Output(output=["a.xlsx"]), never)
 
 
 @pytest.mark.parametrize(
@@ -256,14 +256,14 @@ def test_standard_output_belongs_to_the_one_file_that_is_written_there(
 ) -> None:
     result = ToyResult(Toy(command="onnxperf toy"))
     monkeypatch.setattr(sys, "argv", ["onnxperf", "toy"])
-    assert present(ToyResult, output, lambda _progress: result) == 0
+    assert present(TOY, output, lambda _progress: result) == 0
     captured = capfdbinary.readouterr()
     assert captured.out == result.encode(suffix)
     assert b"wheel" in captured.err
 
 
 def test_a_new_format_is_known_to_every_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(FORMATS, ".new", Format("a table", lambda result, _table: b"new", "table"))
+    monkeypatch.setitem(COMMON, ".new", Format("a table", lambda result, _table: b"new", "table"))
     assert shown(Toy(), Output(output=[str(tmp_path / "a.new")], quiet=True)) == 0
     assert (tmp_path / "a.new").read_bytes() == b"new"
     assert ".new" in refusal(Output(output=["a.pdf"]))
@@ -278,7 +278,7 @@ def test_quiet_prints_only_the_answer_with_options_as_they_are_typed(capsys: pyt
 
 
 def test_a_page_of_the_command_comes_before_that_of_the_result(capsys: pytest.CaptureFixture[str]) -> None:
-    present(PlainResult, Output(), lambda _progress: PlainResult(Plain("yes")), page=lambda _result: [])
+    present(PLAIN, Output(), lambda _progress: PlainResult(Plain("yes")), page=lambda _result: [])
     assert capsys.readouterr().out == ""
 
 
@@ -295,8 +295,8 @@ def piped(tmp_path: Path, *, closed: bool, **environment: str) -> tuple[int, str
     """Exit code and stderr of a command whose standard output has no reader, or is closed, and its file."""
     script = (
         "import sys; from onnxperf.cli import main; from onnxperf.cli.present import Output, present;"
-        "from tests.results.toys import Toy, ToyResult;"
-        f"main.app.command(lambda: present(ToyResult, Output(output=[{str(tmp_path / 'a.json')!r}]),"
+        "from tests.results.toys import TOY, Toy, ToyResult;"
+        f"main.app.command(lambda: present(TOY, Output(output=[{str(tmp_path / 'a.json')!r}]),"
         "lambda _: ToyResult(Toy(answer='It takes 3 µs…'))), name='x'); sys.argv[1:] = ['x']; main.main()"
     )
     reader, writer = os.pipe()
@@ -330,9 +330,9 @@ def test_a_full_disk_behind_standard_output_is_one_line_and_costs_no_file(
 ) -> None:
     script = (
         "import sys; from onnxperf.cli import main; from onnxperf.cli.present import Output, present;"
-        "from tests.results.toys import Toy, ToyResult;"
+        "from tests.results.toys import TOY, Toy, ToyResult;"
         f"output = Output(output=[{str(tmp_path / 'a.md')!r}], json={json_file!r});"
-        "main.app.command(lambda: present(ToyResult, output, lambda _: ToyResult(Toy())), name='x'); main.main()"
+        "main.app.command(lambda: present(TOY, output, lambda _: ToyResult(Toy())), name='x'); main.main()"
     )
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(

@@ -12,13 +12,12 @@ from onnxperf.records.history import History
 from onnxperf.records.lines import LineMemory, MemoryLines
 from onnxperf.records.node_memory import NodeMemories, NodeMemory
 from onnxperf.records.race import Bench, Case, Subject
-from onnxperf.render.profile.diff_chart import operators_plot
 from onnxperf.render.profile.node_memory_chart import node_memory_plot
 from onnxperf.render.profile.profile_chart import Span, nodes_plot, profile_plot, sources_plot, timeline_plot
 from onnxperf.render.profile.roofline_chart import roofline_plot
 from onnxperf.render.race.bench_chart import bench_plot
-from onnxperf.render.race.history_chart import history_plot
 from onnxperf.results.advise import AdviseResult
+from onnxperf.results.base import Result
 from onnxperf.results.bench import BenchResult
 from onnxperf.results.diff import DiffResult
 from onnxperf.results.einsum import EinsumResult
@@ -202,7 +201,7 @@ CHARTS: dict[str, Callable[[], Any]] = {
     "sources": lambda: sources_plot(profiles.after()),
     "timeline": timeline,
     "diff": lambda: DiffResult(profiles.diff()).plot(),
-    "operators of a diff": lambda: operators_plot(profiles.diff()),
+    "operators of a diff": lambda: DiffResult(profiles.diff()).plot_operators(),
     "node memory": lambda: node_memory_plot(node_memory(12, 3)),
     "node memory, peak at the start": lambda: node_memory_plot(node_memory(12, 0, LONG)),
     "node memory, peak at the end": lambda: node_memory_plot(node_memory(12, 11, LONG)),
@@ -210,8 +209,8 @@ CHARTS: dict[str, Callable[[], Any]] = {
     "node memory of one": lambda: node_memory_plot(node_memory(1, 0)),
     "advice": lambda: AdviseResult(advice()).plot(),
     "advice with failures": lambda: AdviseResult(advice(LONG, 12)).plot(),
-    "history of two machines": lambda: history_plot(history_examples.two_machines()),
-    "history with long names": lambda: history_plot(history_examples.two_machines(LONG)),
-    "history of nothing": lambda: history_plot(History(model="linear.onnx")),
+    "history of two machines": lambda: Result(history_examples.two_machines()).plot(),
+    "history with long names": lambda: Result(history_examples.two_machines(LONG)).plot(),
+    "history of nothing": lambda: Result(History(model="linear.onnx")).plot(),
     "advice of nothing": lambda: AdviseResult(Advice(model="linear.onnx")).plot(),
 }

@@ -21,7 +21,7 @@ def test_a_row_per_subject_has_peaks_growth_and_sizes(result: MemoryResult) -> N
     assert frame.loc["ort", "steady_increment_bytes"] == 240 * made.MB
     assert frame.loc["ort", "needed_bytes"] == 300 * made.MB
     assert frame.loc["ort", "planned_bytes"] == 60 * made.MB
-    assert frame.loc["ort", ["first_anonymous_bytes", "first_file_bytes"]].tolist() == [630 * made.MB, 70 * made.MB]
+    assert list(frame.loc["ort", ["first_anonymous_bytes", "first_file_bytes"]]) == [630 * made.MB, 70 * made.MB]
     assert frame.loc["skl", "growth"] == "none"
     assert frame.loc["numpy", "status"] == "oom"
 

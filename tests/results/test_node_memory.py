@@ -111,7 +111,7 @@ def test_an_arena_that_holds_much_more_is_not_drawn() -> None:
     large = tuple(replace(each, held_bytes=80_000_000) for each in RECORD.nodes)
     (drawn,) = NodeMemoryResult(replace(RECORD, nodes=large)).charts()
     assert [series.name for series in drawn.layers[0].picture.series] == ["in use", "packed weights + live set"]  # type: ignore[attr-defined]
-    assert "it held 80.0 MB" in drawn.summary
+    assert "the arena held 80.0 MB" in drawn.summary
 
 
 def test_without_figures_of_the_arena_there_is_no_chart() -> None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
-
 from msgspec import Struct
 
 from onnxperf.records.runs import RunStatus
-from onnxperf.render.kit import old_chart as chart
-from onnxperf.render.kit.old_table import plain_table
-from onnxperf.render.kit.page import Heading, Page, closing
-from onnxperf.results.old_base import OldResult, struct_frame
-from onnxperf.results.old_formats import Format
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
+from onnxperf.render.charts.base import Chart, size_unit
+from onnxperf.render.kit.column import BYTES, NAME, Column
+from onnxperf.render.kit.page import Heading, Page, Section, closing
+from onnxperf.render.kit.table import Footer, Table
+from onnxperf.results.base import Result, Show
+from onnxperf.results.formats import Format
 
 
 class Part(Struct, frozen=True):
@@ -35,28 +32,45 @@ class Toy(Struct, frozen=True):
     decided: bool = True
 
 
-def toy_plot(record: Toy, ax: Axes | None = None) -> Any:
+PART: Column[Part] = Column("name", "part", lambda row: row.name, NAME)
+SIZE: Column[Part] = Column("size_bytes", "size", lambda row: row.size_bytes, BYTES)
+
+
+def parts_table(record: Toy) -> Table[Part]:
+    """A row per part, and what all of them weigh."""
+    total = sum(part.size_bytes or 0 for part in record.parts)
+    return Table([PART, SIZE], record.parts, footers=[Footer({"": "total", "size_bytes": total})])
+
+
+def sizes_charts(record: Toy) -> list[Chart]:
     """A bar per part."""
-    ax = ax if ax is not None else chart.new_figure(4, 3).subplots()
-    ax.bar([part.name for part in record.parts], [part.size_bytes or 0 for part in record.parts])
-    return ax
+    if not record.parts:
+        return []
+    sizes = [float(part.size_bytes or 0) for part in record.parts]
+    series = BarSeries("size", sizes, [f"{size:.0f} B" for size in sizes])
+    picture = bars([part.name for part in record.parts], [series], "size", size_unit(sizes))
+    return [bars_chart("Sizes", f"{len(sizes)} parts.", picture, parts_table(record))]
 
 
-class ToyResult(OldResult[Toy]):
+def toy_page(record: Toy) -> Page:
+    """The sizes of the parts."""
+    return [Heading("toy"), Section("Parts", sizes_charts(record)), *closing(record.answer)]
+
+
+TOY = Show(
+    Toy,
+    "toy",
+    toy_page,
+    tables={"parts": parts_table, "names": lambda record: Table([PART], record.parts)},
+    charts={"sizes": sizes_charts},
+    own={".toy": Format("the answer", lambda result, _: result.answer.encode())},
+)
+
+
+class ToyResult(Result[Toy]):
     """Two tables, a chart, a page and a kind of file of its own."""
 
-    kind = "toy"
-    tables: ClassVar = {
-        "parts": lambda self: struct_frame(self.record.parts, Part),
-        "names": lambda self: struct_frame(self.record.parts, Part)[["name"]],
-    }
-    charts: ClassVar = {"sizes": toy_plot}
-    own_formats: ClassVar = {".toy": Format("the answer", lambda self, _table: self.answer.encode())}
-
-    def page(self) -> Page:
-        """The names of the parts."""
-        rows = [[part.name] for part in self.record.parts]
-        return [Heading("toy"), plain_table(["part"], rows), *closing(self.answer)]
+    show = TOY
 
     @property
     def has_answer(self) -> bool:
@@ -70,11 +84,10 @@ class Plain(Struct, frozen=True):
     answer: str = ""
 
 
-class PlainResult(OldResult[Plain]):
+PLAIN = Show(Plain, "plain", lambda record: closing(record.answer))
+
+
+class PlainResult(Result[Plain]):
     """A page, and nothing else."""
 
-    kind = "plain"
-
-    def page(self) -> Page:
-        """The answer."""
-        return closing(self.record.answer)
+    show = PLAIN

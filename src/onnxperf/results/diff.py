@@ -68,7 +68,7 @@ SHOW = Show(
     charts={
         "nodes": _nodes,
         "operators": operators_charts,
-        "sources": lambda diff: sources_charts(by_source(diff)),
+        "sources": lambda diff: sources_charts(diff, by_source(diff)),
     },
     own={
         ".graph.svg": Format("a drawing of both graphs", lambda result, _: result.graph_svg().encode()),

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from html import escape
 from typing import Literal
 
+from onnxperf.analyze.answers.limits import limits_of
 from onnxperf.errors import BadOption
 from onnxperf.records.runs import RunStatus
 from onnxperf.records.view import GraphView
@@ -16,10 +17,10 @@ from onnxperf.render.graph.png import graph_png, require_resvg
 from onnxperf.render.graph.script import NOTEBOOK_HEIGHT
 from onnxperf.render.graph.text import Listing, graph_listing, graph_text
 from onnxperf.render.kit.documents import to_json
-from onnxperf.render.kit.page import Line, Page
-from onnxperf.render.web.old_base import Section
-from onnxperf.results.old_base import OldResult
-from onnxperf.results.old_formats import Format
+from onnxperf.render.kit.page import INTERRUPTED, Answer, Line, Page, Part, Section
+from onnxperf.render.web.story import Story, story_of
+from onnxperf.results.base import Result, Show
+from onnxperf.results.formats import Format
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count
 
@@ -64,20 +65,28 @@ def _svg(record: GraphView, interactive: bool = True) -> str:
 
 
 def _format(holds: str, form: Form, requires: Callable[[], object] | None = None) -> Format:
-    return Format(holds, lambda view, _table: view.drawn(form), requires=requires, binary=form == "png")
+    return Format(holds, lambda view, _: view.in_form(form), requires=requires, binary=form == "png")
 
 
-class ViewResult(OldResult[GraphView]):
-    """What `onnxperf.view` returns: `str()` is the text, a notebook shows the picture, `save` writes any form."""
-
-    own_formats = {
+SHOW = Show(
+    GraphView,
+    "view",
+    lambda record: [graph_listing(record, Listing(metrics=record.metrics))],
+    own={
         ".txt": _format("the listing", "text"),
         ".dot": _format("the graph for Graphviz", "dot"),
         ".svg": _format("a drawing", "svg"),
         ".png": _format("a drawing", "png", require_resvg),
         ".py": _format("the code that the numpy runtime runs", "code"),
         NETRON: Format("what the nodes cost, to drop onto the model in Netron", lambda view, _: view.netron().encode()),
-    }
+    },
+)
+
+
+class ViewResult(Result[GraphView]):
+    """What `onnxperf.view` returns: `str()` is the text, a notebook shows the picture, `save` writes any form."""
+
+    show = SHOW
 
     def __init__(
         self,
@@ -112,15 +121,21 @@ class ViewResult(OldResult[GraphView]):
         """The listing."""
         return [graph_listing(self.record, self._listing) if "text" in self._drawings else Line(repr(self))]
 
-    def story_sections(self) -> list[Section]:
-        """The drawing, and the nodes as a table that is linked with it; a drawing of two models is not on a page."""
+    def story(self) -> Story:
+        """The drawing and the nodes above the listing: a console needs neither, and they take their time."""
+        interrupted: list[Part] = [INTERRUPTED] if self._interrupted else []
+        page = [*interrupted, Answer(self.answer), *self._drawn_sections(), Section("Listing", self.page())]
+        return story_of(self.record, self.kind, self.topic, limits_of(self.record), page)
+
+    def _drawn_sections(self) -> list[Section]:
+        """A drawing of two models is not on a page."""
         if "text" not in self._drawings:
             return []
         from onnxperf.render.graph.section import view_sections
 
         return view_sections(self.record)
 
-    def drawn(self, form: Form) -> bytes:
+    def in_form(self, form: Form) -> bytes:
         """The model in one of its forms, as a file holds it."""
         content = self.content if form == self.form else self._draw(form)
         return content.encode() if isinstance(content, str) else content

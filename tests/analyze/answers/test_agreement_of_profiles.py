@@ -127,10 +127,9 @@ def test_a_diff_claims_only_what_its_verdicts_say(
     assert_plain(re.sub(r"95 % interval [^)]*", "", page))
     rival = next((subject for subject in race.subjects if subject.name == "b"), None) if race else None
     verdict = rival.verdict if rival is not None else None
-    sheet = DiffResult(diff).sheet("merged")
-    if len(sheet):
-        assert sheet["before_us_per_iteration"].iloc[-1] == pytest.approx(before.usual_nodes_us)
-        assert sheet["after_us_per_iteration"].iloc[-1] == pytest.approx(after.usual_nodes_us)
+    total = DiffResult(diff).columns("merged").footers[-1].values
+    assert total["before_us"] == pytest.approx(before.usual_nodes_us)
+    assert total["after_us"] == pytest.approx(after.usual_nodes_us)
     for words, verdicts in CLAIMS.items():
         assert words not in answer or verdict in verdicts
     assert ("Undecided" in answer) <= (verdict == "undecided")

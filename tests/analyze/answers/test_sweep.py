@@ -18,7 +18,8 @@ from onnxperf.records.base import Status
 from onnxperf.records.comparison import Unit, Verdict
 from onnxperf.records.race import Case, Subject
 from onnxperf.records.sweep import SweepModel, SweepRow, subject_in
-from onnxperf.render.race.sweep_page import cases_table
+from onnxperf.render.kit.table import grid_of
+from onnxperf.render.race.sweep import cases_table
 from onnxperf.wording.names import encodable
 from tests.analyze.examples import subject
 
@@ -140,8 +141,8 @@ def proven(case: Case, winner: str, loser: str) -> bool:
 
 def shown(model: SweepModel, rows: Sequence[SweepRow]) -> str:
     """What the table shows of these rows."""
-    table = cases_table(model, "")
-    texts = [" ".join(map(str, drawn.cells)) for drawn, row in zip(table.rows, model.rows, strict=True) if row in rows]
+    lines = zip(grid_of(cases_table([model])).lines, model.rows, strict=True)
+    texts = [" ".join(cell.text for cell in line.cells) for line, row in lines if row in rows]
     return encodable("\n".join(texts), "ascii")
 
 

@@ -80,7 +80,9 @@ def sides(names: Sequence[str]) -> Picture:
     before = [8.43 * NS * 0.7**place for place in range(len(names))]
     after = [value * (0.6 + 0.1 * place) for place, value in enumerate(before)]
     series = [
-        BarSeries(name, values, [duration(value) for value in values], color, [place == 2 for place in range(len(names))])
+        BarSeries(
+            name, values, [duration(value) for value in values], color, [place == 2 for place in range(len(names))]
+        )
         for name, values, color in (("fp32.onnx", before, GREY), ("int8.onnx", after, BLUE))
     ]
     return bars(names, series, "time per inference", time_unit(before))
@@ -89,7 +91,12 @@ def sides(names: Sequence[str]) -> Picture:
 def stages() -> Picture:
     """All series behind each other."""
     series = [
-        BarSeries(name, [value * NS * (1 + row) for row in range(3)], [duration(value * NS * (1 + row)) for row in range(3)], color)
+        BarSeries(
+            name,
+            [value * NS * (1 + row) for row in range(3)],
+            [duration(value * NS * (1 + row)) for row in range(3)],
+            color,
+        )
         for name, value, color in (("load", 12.0, SKY), ("optimize", 7.5, ORANGE), ("first call", 0.6, GREEN))
     ]
     return bars(["ort", "ort-disable-all", "torch"], series, "time to first result", time_unit([6e7]), stacked=True)
@@ -129,7 +136,12 @@ def forest(names: Sequence[str], effect: float | None = 0.02) -> Forest:
     """A mark per name."""
     values = (1.0, 1.52, 0.83, 1.004, 1.08)
     marks = [
-        mark(name, values[place % 5] * (1 + 0.003 * place), (0.03, 0.06, 0.04, 0.008, 0.11)[place % 5], VERDICTS[place % 5] if place else "baseline")
+        mark(
+            name,
+            values[place % 5] * (1 + 0.003 * place),
+            (0.03, 0.06, 0.04, 0.008, 0.11)[place % 5],
+            VERDICTS[place % 5] if place else "baseline",
+        )
         for place, name in enumerate(names)
     ]
     return Forest(marks, axis_of("speedup", [end for each in marks for end in (each.low, each.high)]), effect)
@@ -150,19 +162,25 @@ def far_forest() -> Forest:
 # ---------------------------------------------------------------- plots
 
 
-def sweep(subjects: int, sizes: Sequence[int] = (1, 2, 4, 8, 16, 32), names: Callable[[int], str] = "subject {}".format) -> Plot:
+def sweep(
+    subjects: int, sizes: Sequence[int] = (1, 2, 4, 8, 16, 32), names: Callable[[int], str] = "subject {}".format
+) -> Plot:
     """A line with a band for each subject over sizes, some without a value."""
     series, marks = [], []
     for number in range(subjects):
         ys = [NS * size**0.9 * (1 + number / 3) for size in sizes]
-        known: list[float | None] = [None if number == 1 and size == sizes[2] else y for size, y in zip(sizes, ys, strict=True)]
+        known: list[float | None] = [
+            None if number == 1 and size == sizes[2] else y for size, y in zip(sizes, ys, strict=True)
+        ]
         color = SUBJECT_COLORS[number % 7]
         lows = [None if y is None else 0.93 * y for y in known]
         highs = [None if y is None else 1.08 * y for y in known]
-        series.append(
-            Series(names(number), sizes, known, color, lows=lows, highs=highs, symbol=number // 7)
-        )
-        marks += [PlotMark(size, ys[place], "oom", "cross", color, "oom") for place, size in enumerate(sizes) if known[place] is None]
+        series.append(Series(names(number), sizes, known, color, lows=lows, highs=highs, symbol=number // 7))
+        marks += [
+            PlotMark(size, ys[place], "oom", "cross", color, "oom")
+            for place, size in enumerate(sizes)
+            if known[place] is None
+        ]
     times = [y for each in series for y in (*each.lows, *each.highs) if y is not None]
     ticks = tuple((float(size), str(size)) for size in sizes)
     x = Axis("batch", sizes[0] / 1.2, sizes[-1] * 1.2, True, ticks)
@@ -174,7 +192,11 @@ def arena(number: int, names: str = "node_{}") -> Plot:
     held = [(21 if place < number // 2 else 24) * 1e6 for place in range(number)]
     used = [(20 - abs(place - number // 2) % 15) * 1e6 for place in range(number)]
     named = number <= 24
-    x = named_axis([names.format(place) for place in range(number)]) if named else Axis("node, in order", -0.5, number - 0.5, ticks=((0.0, "0"), (50.0, "50"), (100.0, "100")))
+    x = (
+        named_axis([names.format(place) for place in range(number)])
+        if named
+        else Axis("node, in order", -0.5, number - 0.5, ticks=((0.0, "0"), (50.0, "50"), (100.0, "100")))
+    )
     series = [
         Series("held by the arena", range(number), held, GREY, "step", dash="dashed"),
         Series("in use", range(number), used, BLUE, "step"),
@@ -182,14 +204,21 @@ def arena(number: int, names: str = "node_{}") -> Plot:
     peak = max(range(number), key=used.__getitem__)
     mark = PlotMark(peak, used[peak], "", "peak", RED, f"peak: {names.format(peak)[:40]}, 20 MB")
     spans = [PlotSpan(0.0, 4e6, "packed weights", ORANGE, across=True)]
-    return Plot(x, axis_of("memory", [*held, *used], MEGABYTES, from_zero=True, log_from=math.inf), series, [mark], spans)
+    return Plot(
+        x, axis_of("memory", [*held, *used], MEGABYTES, from_zero=True, log_from=math.inf), series, [mark], spans
+    )
 
 
 def memory() -> Plot:
     """Samples over time, shaded steps with names, peaks, and a first view that ends early."""
     xs = [place * 1e6 for place in range(400)]
     ys = [1e8 + 6e7 * min(place / 60, 1) + 2e7 * (place % 20 > 10) for place in range(400)]
-    steps = (("load", 0, 60, SKY), ("first call", 62, 90, ORANGE), ("steady call", 92, 110, GREEN), ("growth", 112, 399, GREY))
+    steps = (
+        ("load", 0, 60, SKY),
+        ("first call", 62, 90, ORANGE),
+        ("steady call", 92, 110, GREEN),
+        ("growth", 112, 399, GREY),
+    )
     spans = [PlotSpan(low * 1e6, high * 1e6, name, color, name) for name, low, high, color in steps]
     marks = [
         PlotMark(30e6, 2.1e8, "", "peak", RED, "load 210 MB"),
@@ -198,7 +227,16 @@ def memory() -> Plot:
     ]
     y = axis_of("resident memory", [*ys, 2.4e8], MEGABYTES, from_zero=True, log_from=math.inf)
     levels = [Level(2.25e8, "limit of the machine: 225 MB")]
-    return Plot(axis_of("time since the start", xs, (1e6, "ms"), from_zero=True), y, [Series("samples", xs, ys, BLUE, "line")], marks, spans, levels, until=160e6, zooms=True)
+    return Plot(
+        axis_of("time since the start", xs, (1e6, "ms"), from_zero=True),
+        y,
+        [Series("samples", xs, ys, BLUE, "line")],
+        marks,
+        spans,
+        levels,
+        until=160e6,
+        zooms=True,
+    )
 
 
 def samples(subjects: int = 3) -> Plot:
@@ -206,14 +244,16 @@ def samples(subjects: int = 3) -> Plot:
     draw = random.Random(7)
     made = []
     for number in range(subjects):
-        ys = [NS * (1 + number / 4) * draw.gauss(1, 0.02) * (9 if draw.random() < 0.02 else 1) for _ in range(120)]
+        ys = [NS * (1 + number / 4) * draw.gauss(1, 0.02) * (9 if draw.random() < 0.01 else 1) for _ in range(120)]
         made.append(Series(f"subject {number}", range(120), ys, SUBJECT_COLORS[number], "points", symbol=number))
     y = axis_of("time per call", robust([value for each in made for value in each.ys]), (1e6, "ms"))
     drawn = [clipped(each, y, [duration(value) for value in each.ys]) for each in made]
     edges = [Edge(39.5, dash="solid"), Edge(79.5, dash="solid"), Edge(19.5), Edge(59.5)]
     spans = [PlotSpan(39.5, 79.5, label="launch 1")]
     x = axis_of("round", range(120))
-    return Plot(x, y, [series for series, _ in drawn], [each for _, marks in drawn for each in marks], spans, edges=edges)
+    return Plot(
+        x, y, [series for series, _ in drawn], [each for _, marks in drawn for each in marks], spans, edges=edges
+    )
 
 
 def histogram() -> Plot:
@@ -239,13 +279,20 @@ def roofline(number: int = 40, names: str = "node_{}") -> Plot:
         ys = [min(x * 20, 500) * draw.uniform(0.05, 0.9) for x in xs]
         sizes = [draw.random() ** 3 for _ in xs]
         labels = [names.format(f"{operator}_{at}") if at < 2 else "" for at in range(len(xs))]
-        groups.append(Series(operator, xs, ys, SUBJECT_COLORS[place], "points", sizes=sizes, labels=labels, symbol=place))
+        groups.append(
+            Series(operator, xs, ys, SUBJECT_COLORS[place], "points", sizes=sizes, labels=labels, symbol=place)
+        )
     roofs = [
         Series("memory 20 GB/s", [0.05, 25], [1, 500], GREY, "line", dash="dashed"),
         Series("arithmetic 500 GFLOP/s", [25, 300], [500, 500], GREY, "line"),
     ]
     every = [y for each in groups for y in each.ys if y is not None]
-    return Plot(axis_of("operations per byte", [0.05, 300]), axis_of("speed", [*every, 500], (1.0, "GFLOP/s")), [*groups, *roofs], tall=420)
+    return Plot(
+        axis_of("operations per byte", [0.05, 300]),
+        axis_of("speed", [*every, 500], (1.0, "GFLOP/s")),
+        [*groups, *roofs],
+        tall=420,
+    )
 
 
 def commits(number: int = 30) -> Plot:
@@ -253,9 +300,19 @@ def commits(number: int = 30) -> Plot:
     ys = [NS * (1.0 if place < 18 else 1.3) * (1 + 0.01 * (place % 5)) for place in range(number)]
     level = [1.02 * NS if place < 18 else 1.32 * NS for place in range(number)]
     names = [f"{(place * 7919) % 16**6:06x}" for place in range(number)]
-    series = [Series("time per call", range(number), ys, BLUE, "points"), Series("level", range(number), level, GREY, "step")]
+    series = [
+        Series("time per call", range(number), ys, BLUE, "points"),
+        Series("level", range(number), level, GREY, "step"),
+    ]
     marks = [PlotMark(18, 1.3 * NS, "", "diamond", RED, "1.29× slower")]
-    return Plot(named_axis(names, "commit", 12), axis_of("time per call", ys, (1e6, "ms")), series, marks, edges=[Edge(17.5, RED)], tall=260)
+    return Plot(
+        named_axis(names, "commit", 12),
+        axis_of("time per call", ys, (1e6, "ms")),
+        series,
+        marks,
+        edges=[Edge(17.5, RED)],
+        tall=260,
+    )
 
 
 def gaps() -> Plot:
@@ -297,7 +354,11 @@ def square(rows: int = 5, columns: int = 6, failed: bool = False) -> Matrix:
     legend = [
         MatrixLegend("torch is faster", BLUE),
         MatrixLegend("ort-threads=4 is faster", RED),
-        MatrixLegend("undecided in 3 cells: the interval of the speedup contains 1 and is wider than the smallest effect that matters", GREY, 0.25),
+        MatrixLegend(
+            "undecided in 3 cells: the interval of the speedup contains 1 and is wider than the smallest effect that matters",
+            GREY,
+            0.25,
+        ),
     ]
     if failed:
         legend.append(MatrixLegend("not compared", GREY, failed=True))
@@ -355,7 +416,19 @@ def flame(depth: int = 12) -> Spans:
     functions = ("<module>", "run", "forward", "matmul", "softmax", "_call_impl", "<built-in> dot", "decode", LONG)
     items = [SpanItem(name, name, SKY if "built" in name else BLUE) for name in functions]
     axis = axis_of("time per call", [0, 1e9], (1e6, "ms"), from_zero=True)
-    return Spans(axis, [""] * depth, starts, widths, lane, item, items, ["self"], [0] * len(starts), [("Python", BLUE), ("built-in", SKY)], enlarges=True)
+    return Spans(
+        axis,
+        [""] * depth,
+        starts,
+        widths,
+        lane,
+        item,
+        items,
+        ["self"],
+        [0] * len(starts),
+        [("Python", BLUE), ("built-in", SKY)],
+        enlarges=True,
+    )
 
 
 def sixty() -> list[str]:
@@ -374,7 +447,15 @@ CHARTS: dict[str, Callable[[], list[Chart]]] = {
     "bars of two sides, 60 rows": lambda: one(sides(sixty())),
     "bars, stacked": lambda: one(stages()),
     "bars of changes": lambda: one(changes()),
-    "bars, logarithmic": lambda: one(bars(OPERATORS, [BarSeries("", list(accumulate([900.0] + [7.0] * 7, lambda a, b: a * b)), [f"word {n}" for n in range(8)])], "time", (1e6, "ms"), log_from=50)),
+    "bars, logarithmic": lambda: one(
+        bars(
+            OPERATORS,
+            [BarSeries("", list(accumulate([900.0] + [7.0] * 7, lambda a, b: a * b)), [f"word {n}" for n in range(8)])],
+            "time",
+            (1e6, "ms"),
+            log_from=50,
+        )
+    ),
     "bars with a giant": lambda: one(giant()),
     "bars of nothing": lambda: one(bars([], [], "time")),
     "bars of zeros": lambda: one(bars(["a", "b"], [BarSeries("", [0.0, math.nan], ["nothing", "failed"])], "time")),
@@ -384,7 +465,12 @@ CHARTS: dict[str, Callable[[], list[Chart]]] = {
     "forest of 60": lambda: one(forest(sixty())),
     "forest of 200": lambda: one(forest([f"subject {place}" for place in range(200)])),
     "forest beyond the axis": lambda: one(far_forest()),
-    "forest, logarithmic": lambda: one(Forest([mark(name, 0.05 * 5**place, 0.3, "faster") for place, name in enumerate(OPERATORS[:5])], axis_of("speedup", [0.04, 40]))),
+    "forest, logarithmic": lambda: one(
+        Forest(
+            [mark(name, 0.05 * 5**place, 0.3, "faster") for place, name in enumerate(OPERATORS[:5])],
+            axis_of("speedup", [0.04, 40]),
+        )
+    ),
     "forest of nothing": lambda: one(Forest([], EMPTY_AXIS)),
     "forests": lambda: layers([forest(["ort", "torch", "numpy"]), forest(["ort", "torch", "numpy"]), far_forest()]),
     "sweep": lambda: one(sweep(3), "Time over batch"),
@@ -415,7 +501,11 @@ CHARTS: dict[str, Callable[[], list[Chart]]] = {
     "flame": lambda: one(flame()),
     "flame of 100 levels": lambda: one(flame(100)),
     "spans of nothing": lambda: one(Spans(EMPTY_AXIS, [], [], [], [], [], [], [], [])),
-    "several charts": lambda: [*one(forest(["ort", "torch", "numpy"])), *one(costs(OPERATORS), "Time per operator"), *one(sweep(2), "Time over batch")],
+    "several charts": lambda: [
+        *one(forest(["ort", "torch", "numpy"])),
+        *one(costs(OPERATORS), "Time per operator"),
+        *one(sweep(2), "Time over batch"),
+    ],
     "15 panels": lambda: layers([sweep(1) for _ in range(15)]),
     "no chart": list,
 }

@@ -154,6 +154,10 @@ def row(side: Side = "=", before: int = 100, after: int = 90, **changes: Any) ->
     fields |= {"before_usual_us": usual(fields["before_us"]), "after_usual_us": usual(fields["after_us"])}
     sides = [name for name in ("before", "after") if fields[f"{name}_us"]]
     fields |= {f"{name}_launch_us": (fields[f"{name}_usual_us"],) * 5 for name in sides}
+    if side == "=":
+        verdict = "undecided" if fields.get("noise") else "faster" if after < before else "slower"
+        speedup = {"speedup": before / after, "speedup_low": 0.9 * before / after, "speedup_high": 1.1 * before / after}
+        fields = speedup | {"verdict": verdict} | fields
     call = signature(fields["op_name"], fields["inputs"], fields["outputs"])
     return DiffRow(label=label(side, fields["provider"], call, fields["idx"]), **fields)
 

@@ -1,4 +1,4 @@
-"""Pages of profiles, diffs and optimisations as HTML and Markdown."""
+"""Pages of profiles and optimisations as HTML and Markdown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from onnxperf.render.kit.markdown import page_markdown
 from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.optimization import optimization_page
 from onnxperf.render.profile.page import profile_page
-from onnxperf.results.diff import DiffResult
 from onnxperf.wording.names import name_of
 from tests.render import examples
 from tests.render.drawn_pages import TAGS, Markup
@@ -23,8 +22,8 @@ from tests.render.profile import examples as profiles
 @settings(deadline=None)
 @given(st.one_of(st.sampled_from(examples.NASTY_NAMES), st.text()))
 def test_no_name_becomes_markup(name: str) -> None:
-    profile, diff, optimization = profiles.hostile(name)
-    for page in (profile_page(profile), DiffResult(diff).page(), optimization_page(optimization)):
+    profile, _, optimization = profiles.hostile(name)
+    for page in (profile_page(profile), optimization_page(optimization)):
         reader = Markup(page)
         assert reader.tags <= TAGS
         assert reader.attributes == {"style"}
@@ -38,7 +37,6 @@ def test_no_name_becomes_markup(name: str) -> None:
             profile_page(profiles.profile()),
             ["Intel Xeon", "1.93 ms", profiles.LONG_NAME, "FusedConv: n3", "Conv takes 41 %", "2 quickest of 5"],
         ),
-        (DiffResult(profiles.diff()).page(), ["against", "noise", "gone", "1.191…1.217", "5 others", "1.20 times"]),
         (
             optimization_page(profiles.optimization()),
             ["-103", "n5 Relu -> n3 FusedConv", "n11 = n17", "Shape_9 and 2 more", "resnet.optimised.onnx"],

@@ -1,4 +1,4 @@
-"""Pages of profiles, diffs and optimisations, as the terminal shows them."""
+"""Pages of profiles and optimisations, as the terminal shows them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from onnxperf.analyze.graphs.modules import module_times
-from onnxperf.records.diff import Diff
 from onnxperf.records.profile import Optimization, Profile
 from onnxperf.render.kit.page import Page
 from onnxperf.render.profile.columns import bar
 from onnxperf.render.profile.optimization import optimization_page
 from onnxperf.render.profile.page import profile_page
-from onnxperf.results.diff import DiffResult
 from onnxperf.wording.names import name_of
 from tests.render import drawn_pages, examples
 from tests.render.drawn_pages import cells, line_with
@@ -28,13 +26,11 @@ NAMES = st.one_of(st.sampled_from(examples.NASTY_NAMES), st.text(max_size=40))
 
 
 def printed(
-    record: Profile | Diff | Optimization, width: int = 120, encoding: str = "utf-8", colour: bool = False, **how: Any
+    record: Profile | Optimization, width: int = 120, encoding: str = "utf-8", colour: bool = False, **how: Any
 ) -> str:
     match record:
         case Profile():
             page: Page = profile_page(record, **how)
-        case Diff():
-            page = DiffResult(record).page(**how)
         case Optimization():
             page = optimization_page(record, **how)
     return drawn_pages.printed(page, width, encoding, colour)
@@ -59,7 +55,7 @@ def test_a_bar_starts_where_the_one_above_ends(before: float, own: float, drawn:
 
 @pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "ascii"])
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("make", [profiles.profile, profiles.diff, profiles.optimization])
+@pytest.mark.parametrize("make", [profiles.profile, profiles.optimization])
 def test_no_line_is_wider_than_the_console(make: Any, width: int, encoding: str) -> None:
     text = printed(make(), width, encoding)
     assert max(map(cell_len, text.splitlines())) <= width
@@ -202,8 +198,6 @@ def test_every_table_ends_with_its_total_which_its_rows_add_up_to() -> None:
         ["total", "1.31 ms", "100 %"],
         ["total", "1.30 ms", "99.5 %"],
     ]
-    (total,) = [cells(line) for line in printed(profiles.diff()).splitlines() if line.split()[:1] == ["total"]]
-    assert total == ["total", "2.96 ms", "1.66 ms", "-1.30 ms", "1.788×"]  # noqa: RUF001
 
 
 @pytest.mark.parametrize(
@@ -256,66 +250,9 @@ def test_answer_and_notes_stand_at_the_end() -> None:
     assert lines[-2:] == [profiles.profile().answer, profiles.profile().notes[0]]
 
 
-# ---------------------------------------------------------------- a diff
-
-
-def test_a_diff_names_its_sides_their_sums_and_the_race() -> None:
-    text = printed(profiles.diff())
-    assert text.startswith("resnet.onnx (disable) against resnet.onnx (all) · Intel")
-    assert "level" not in text.splitlines()[0]
-    assert cells(line_with(text, "-  resnet.onnx (disable)")) == [
-        "-", "resnet.onnx (disable)", "disable", "6", "11", "8.75 ms", "9.00 ms", "8.70 ms",
-    ]  # fmt: skip
-    assert "Raced without the profiler: speedup 1.203× (95 % interval 1.191…1.217), faster" in text  # noqa: RUF001
-
-
-def test_rows_say_in_words_what_their_colours_say() -> None:
-    text = printed(profiles.diff())
-    assert cells(line_with(text, "MatMul"))[-1] == "noise"
-    assert cells(line_with(text, "BatchNormalization"))[-3:] == ["300 µs", "-300 µs", "gone"]
-    assert cells(line_with(text, "ReorderInput"))[-3:] == ["40 µs", "+40 µs", "new"]
-    assert cells(line_with(text, "Conv "))[-4:] == ["1.80 ms", "900 µs", "-900 µs", "2.00×"]  # noqa: RUF001
-    assert "Loop_12 > a -> b" in text
-
-
-def test_small_rows_are_summed_up_by_sign_unless_there_is_only_one() -> None:
-    text = printed(profiles.diff())
-    assert cells(line_with(text, "5 others")) == ["=", "5 others", "10 µs", "15 µs", "+5 µs", "0.667×"]  # noqa: RUF001
-    assert "drop" in text
-    assert "others" not in printed(profiles.diff(), min_share=0.0)
-
-
-def test_gone_rows_are_red_new_ones_green_and_noise_is_dim() -> None:
-    text = printed(profiles.diff(), colour=True)
-    assert "\x1b[31m" in line_with(text, "BatchNormalization")
-    assert "\x1b[32m" in line_with(text, "ReorderInput")
-    assert "\x1b[2m" in line_with(text, "noise")
-
-
-@pytest.mark.parametrize(
-    ("race", "words"),
-    [
-        (examples.case(examples.subject("a"), examples.failed("b"), baseline="a"), "failed, X is not contig"),
-        (examples.case(examples.subject("a"), baseline="a"), ""),
-        (None, ""),
-    ],
-)
-def test_a_race_without_a_speedup_says_why(race: Any, words: str) -> None:
-    text = printed(profiles.diff(race=race))
-    assert words in text
-    assert ("Raced" in text) == bool(words)
-
-
 def test_what_was_interrupted_says_so_before_its_answer() -> None:
-    half = profiles.profile(interrupted=True)
-    for text in (printed(half), printed(profiles.diff(before=half)), printed(profiles.diff(after=half))):
-        assert "Interrupted: this is what was measured until then.\n" in text
-    assert "Interrupted" not in printed(profiles.diff())
-
-
-def test_a_diff_without_rows_has_only_its_sides() -> None:
-    empty = Diff(before=profiles.profile(), after=profiles.profile(), rows=())
-    assert "operator" not in printed(empty)
+    assert "Interrupted: this is what was measured until then.\n" in printed(profiles.profile(interrupted=True))
+    assert "Interrupted" not in printed(profiles.profile())
 
 
 # ---------------------------------------------------------------- an optimisation
@@ -353,7 +290,8 @@ def test_long_lists_are_cut_unless_everything_is_asked_for() -> None:
 
 @given(NAMES, st.sampled_from([60, 100]), st.sampled_from(["utf-8", "ascii"]))
 def test_no_name_steers_the_terminal_or_breaks_a_line(name: str, width: int, encoding: str) -> None:
-    for record in profiles.hostile(name):
+    profile, _, optimization = profiles.hostile(name)
+    for record in (profile, optimization):
         text = printed(record, width, encoding)
         assert max(map(cell_len, text.splitlines())) <= width
         assert not set(text) & {"\x1b", "\r", "\t", "\u202e", "\u2028"}
@@ -361,7 +299,8 @@ def test_no_name_steers_the_terminal_or_breaks_a_line(name: str, width: int, enc
 
 @pytest.mark.parametrize("name", [name for name in examples.NASTY_NAMES if len(name) < 40])
 def test_names_are_shown_as_they_are_and_never_as_markup(name: str) -> None:
-    for record in profiles.hostile(name):
+    profile, _, optimization = profiles.hostile(name)
+    for record in (profile, optimization):
         assert printed(record, 400).startswith(name_of(name))
 
 

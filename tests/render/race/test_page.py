@@ -116,7 +116,9 @@ def test_cpu_time_with_pauses_says_so() -> None:
 def test_a_percentile_that_needs_more_calls_is_a_dash_and_a_few_words(calls: tuple[int, ...], words: str) -> None:
     subjects = [examples.subject(f"s{n}", call_ns=(8000,) * n, p99_ns=None) for n in calls]
     text = printed(examples.bench(examples.case(*subjects)), 160)
-    assert [part for part in text.replace("\n", " · ").split(" · ") if "more call" in part] == ([words] if words else [])
+    assert [part for part in text.replace("\n", " · ").split(" · ") if "more call" in part] == (
+        [words] if words else []
+    )
 
 
 def test_what_is_added_to_the_columns_is_on_every_screen_and_in_every_file(monkeypatch: pytest.MonkeyPatch) -> None:

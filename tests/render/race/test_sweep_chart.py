@@ -1,57 +1,69 @@
-"""Charts of a sweep."""
+"""Charts of a sweep: who is faster where, times over sizes, times of every case."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import pytest
-from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PolyCollection
-from matplotlib.colors import to_rgba
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
-from msgspec.structs import replace
 
+from onnxperf.analyze.judges.crossover import crossover_map, panels_of, sweep_models
 from onnxperf.errors import BadOption
 from onnxperf.records.comparison import Verdict
 from onnxperf.records.race import Bench, Case, Subject
-from onnxperf.render.kit.old_chart import figure_of
-from onnxperf.render.race.sweep_chart import MAX_PANELS, MAX_WRITTEN
+from onnxperf.records.sweep import SweepModel, SweepPanel
+from onnxperf.render.charts.base import GREY, Chart
+from onnxperf.render.charts.matrix import Matrix, MatrixCell
+from onnxperf.render.charts.plot import Plot, Series
+from onnxperf.render.kit.table import grid_of
+from onnxperf.render.race.subjects import looks_of
+from onnxperf.render.race.sweep import sweep_charts
+from onnxperf.render.race.sweep_cells import MOST_PANELS
+from onnxperf.render.race.sweep_lines import lines_charts
+from onnxperf.render.race.sweep_map import crossover_charts, map_charts
+from onnxperf.render.race.sweep_matrix import times_charts
 from onnxperf.results.bench import BenchResult
 from tests.render import examples, sweeps
 
-
-def crossover_plot(bench: Bench, baseline: str | None = None, rival: str | None = None, **more: Any) -> Axes:
-    return BenchResult(bench).crossover(baseline, rival, **more)
-
-
-def sweep_plot(bench: Bench, ax: Axes | None = None) -> Axes:
-    return BenchResult(bench).plot(ax)
+MEGABYTE = 10**6
+Make = Callable[[Sequence[SweepPanel], Sequence[SweepModel], bool], list[Chart]]
 
 
-def save_sweep(bench: Bench, path: Path) -> None:
-    BenchResult(bench).save(path)
+def drawn(make: Make, bench: Bench, every: bool = False) -> list[Chart]:
+    return make(panels_of(bench), sweep_models(bench.cases), every)
 
 
-def words(ax: Axes) -> list[str]:
-    return [text.get_text() for text in ax.texts]
+def in_file(bench: Bench) -> list[Chart]:
+    return sweep_charts(sweep_models(bench.cases), panels_of(bench))
 
 
-def legend_of(ax: Axes) -> list[str]:
-    legend = ax.get_legend()
-    return [] if legend is None else [text.get_text().strip() for text in legend.get_texts()]
+def crossover(bench: Bench, baseline: str | None = None, rival: str | None = None, model: str | None = None) -> Matrix:
+    (chart,) = crossover_charts(crossover_map(bench, baseline, rival, model))
+    return matrix(chart)
 
 
-def grid(speedups: list[list[float]]) -> Bench:
-    return examples.bench(
-        *(
-            sweeps.case(*sweeps.pair(speedup), dims={"batch": row + 1, "seq": column + 1})
-            for row, values in enumerate(speedups)
-            for column, speedup in enumerate(values)
-        )
-    )
+def matrix(chart: Chart, **only: str) -> Matrix:
+    picture = next(layer.picture for layer in chart.layers if only.items() <= dict(layer.only).items())
+    assert isinstance(picture, Matrix)
+    return picture
+
+
+def plot(chart: Chart, **only: str) -> Plot:
+    picture = next(layer.picture for layer in chart.layers if only.items() <= dict(layer.only).items())
+    assert isinstance(picture, Plot)
+    return picture
+
+
+def at(picture: Matrix) -> dict[tuple[int, int], MatrixCell]:
+    return {(cell.row, cell.column): cell for cell in picture.cells}
+
+
+def texts(picture: Matrix) -> list[str]:
+    return [cell.text for cell in picture.cells]
+
+
+def legend(picture: Matrix) -> list[str]:
+    return [each.words for each in picture.legend]
 
 
 def judged(verdicts: list[list[Verdict]], speedup: float | None = None) -> Bench:
@@ -73,36 +85,36 @@ def judged(verdicts: list[list[Verdict]], speedup: float | None = None) -> Bench
 
 
 def test_the_map_has_a_cell_per_case_with_its_speedup_or_its_word() -> None:
-    ax = crossover_plot(sweeps.square(), "ort", "torch")
-    assert ax.images[0].get_array().shape == (5, 6, 4)  # type: ignore[union-attr]
-    assert len([word for word in words(ax) if word.endswith("×") or word in ("differs", "oom")]) == 30  # noqa: RUF001
-    assert {"0.378×", "differs", "oom"} <= set(words(ax))  # noqa: RUF001
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["1", "2", "4", "8", "16"]
-    assert (ax.get_ylabel(), ax.get_xlabel()) == ("batch", "seq")
-    assert len([patch for patch in ax.patches if isinstance(patch, Rectangle) and patch.get_hatch()]) == 2
-    assert legend_of(ax) == [
+    picture = crossover(sweeps.square(), "ort", "torch")
+    assert (picture.row_name, picture.rows) == ("batch", ["1", "2", "4", "8", "16"])
+    assert (picture.column_name, len(picture.columns), len(picture.cells)) == ("seq", 6, 30)
+    cells = at(picture)
+    assert (cells[1, 0].text, cells[1, 0].small, cells[1, 0].bold) == ("0.378×", "0.373…0.384", True)  # noqa: RUF001
+    assert cells[0, 5].text == "1.006× ?"  # noqa: RUF001
+    assert [cell.text for cell in picture.cells if cell.failed] == ["differs", "oom"]
+    assert legend(picture) == [
         "torch is faster",
         "ort is faster",
-        "undecided in 1 cell: the 95 % interval includes 1",
+        "? undecided in 1 cell: the 95 % interval includes 1",
         "not compared",
-        "the winner changes",
-        "small print: 95 % interval of the speedup",
     ]
 
 
-def test_cells_have_the_colour_and_the_word_of_their_verdict() -> None:
-    ax = crossover_plot(judged([["slower", "undecided"], ["equivalent", "faster"]], speedup=0.002), "ort", "torch")
-    image = ax.images[0].get_array()
-    assert image is not None
-    assert image[0][1].tolist() == pytest.approx(to_rgba("#D0D0D0"))
-    assert image[1][0].tolist() == pytest.approx(to_rgba("#BFE3D6"))
-    assert image[0][0][0] > image[0][0][2]  # orange: the baseline
-    assert image[1][1][2] > image[1][1][0]  # blue: the rival
-    small = [word for word in words(ax) if not word.endswith("×")]  # noqa: RUF001
-    assert [word.rpartition("\n")[0] for word in small] == ["", "undecided", "equal", ""]
-    assert {word.rpartition("\n")[2] for word in small} == {"0.0020…0.0020"}
-    assert legend_of(ax)[2:4] == ["equally fast", "undecided in 1 cell: only 2 rounds"]
-    assert "noise" not in " ".join(legend_of(ax))
+def test_a_failed_cell_says_why() -> None:
+    failed = {cell.text: cell.words for cell in crossover(sweeps.square()).cells if cell.failed}
+    assert "batch=16, seq=500" in failed["oom"]
+    assert sweeps.OOM in failed["oom"]
+    assert "off by 0.02" in failed["differs"]
+
+
+def test_cells_have_the_color_of_who_is_faster_and_grey_means_nobody() -> None:
+    bench = judged([["slower", "undecided"], ["equivalent", "faster"]], speedup=0.002)
+    picture, looks = crossover(bench, "ort", "torch"), looks_of(bench.cases)
+    colors = {place: cell.color for place, cell in at(picture).items()}
+    assert (colors[0, 0], colors[1, 1]) == (looks["ort"].color, looks["torch"].color)
+    assert colors[0, 1] == colors[1, 0] == GREY
+    assert legend(picture)[2:4] == ["equally fast", "? undecided in 1 cell: only 2 rounds"]
+    assert "noise" not in " ".join(legend(picture))
 
 
 def test_reasons_beyond_the_most_frequent_share_an_entry() -> None:
@@ -115,51 +127,42 @@ def test_reasons_beyond_the_most_frequent_share_an_entry() -> None:
         for row in (1, 2)
         for column in range(1, 6)
     ]
-    entries = legend_of(crossover_plot(examples.bench(*cases)))
-    assert entries[2:-1] == [
-        *(f"undecided in 2 cells: {reason}" for reason in "abc"),
-        "undecided in 4 cells for other reasons",
+    assert legend(crossover(examples.bench(*cases)))[2:] == [
+        *(f"? undecided in 2 cells: {reason}" for reason in "abc"),
+        "? undecided in 4 cells for other reasons",
     ]
 
 
 @pytest.mark.parametrize("verdict", ["undecided", "faster", "slower", "equivalent"])
 def test_the_map_names_both_rivals_whatever_the_verdicts(verdict: Verdict) -> None:
-    ax = Figure().add_subplot()
-    crossover_plot(judged([[verdict] * 2] * 2), "ort", "torch", ax=ax)
-    assert legend_of(ax)[:2] == ["torch is faster", "ort is faster"]
-    assert (
-        figure_of(crossover_plot(judged([[verdict] * 2] * 2))).get_suptitle().startswith("Speedup of torch against ort")
-    )
+    (chart,) = in_file(judged([[verdict] * 2] * 2))
+    assert chart.title == "Speedup of torch against ort"
+    assert legend(matrix(chart))[:2] == ["torch is faster", "ort is faster"]
+    assert f"4 {verdict}" in chart.summary
 
 
 @pytest.mark.parametrize(
     ("verdicts", "edges"),
     [
-        ([["slower", "slower"], ["slower", "faster"]], {((0.5, 0.5), (0.5, 1.5)), ((0.5, 0.5), (1.5, 0.5))}),
+        ([["slower", "slower"], ["slower", "faster"]], {(0, 1, "below"), (1, 0, "right")}),
         ([["slower", "slower"], ["slower", "slower"]], set()),
         ([["slower", "undecided"], ["equivalent", "faster"]], set()),
         ([["undecided", "faster"], ["slower", "undecided"]], set()),
-        ([["slower", "faster"], ["undecided", "undecided"]], {((0.5, -0.5), (0.5, 0.5))}),
+        ([["slower", "faster"], ["undecided", "undecided"]], {(0, 0, "right")}),
     ],
 )
 def test_a_line_runs_only_where_verdicts_change(verdicts: list[list[Verdict]], edges: set[object]) -> None:
     # The estimates lie on both sides of 1 everywhere.
-    ax = crossover_plot(judged(verdicts), "ort", "torch")
-    drawn = [c for c in ax.collections if isinstance(c, LineCollection)]
-    assert {tuple(map(tuple, each.tolist())) for lines in drawn for each in lines.get_segments()} == edges
-    assert ("the winner changes" in legend_of(ax)) == bool(edges)
+    cells = crossover(judged(verdicts), "ort", "torch").cells
+    found = {(cell.row, cell.column, edge) for cell in cells for edge in ("right", "below") if getattr(cell, edge)}
+    assert found == edges
 
 
 def test_the_pair_can_be_turned_round_and_has_a_default() -> None:
-    assert "2.00×" in words(crossover_plot(grid([[0.5, 0.5], [0.5, 0.6]]), "torch", "ort"))  # noqa: RUF001
-    assert "0.500×" in words(crossover_plot(grid([[0.5, 0.5], [0.5, 0.6]])))  # noqa: RUF001
-    assert "2.00×" in words(crossover_plot(grid([[0.5, 0.5], [0.5, 0.6]]), rival="ort"))  # noqa: RUF001
-
-
-def test_a_grid_with_holes_and_a_large_one_are_drawn(tmp_path: Path) -> None:
-    save_sweep(examples.bench(*sweeps.square().cases[3:20:2]), tmp_path / "holes.svg")
-    side = int(MAX_WRITTEN**0.5) + 1
-    assert words(crossover_plot(grid([[0.5] * side] * side))) == []
+    bench = judged([["slower"] * 2] * 2, speedup=0.5)
+    assert set(texts(crossover(bench, "torch", "ort"))) == {"2.00×"}  # noqa: RUF001
+    assert set(texts(crossover(bench))) == {"0.500×"}  # noqa: RUF001
+    assert set(texts(crossover(bench, rival="ort"))) == {"2.00×"}  # noqa: RUF001
 
 
 @pytest.mark.parametrize(
@@ -171,94 +174,178 @@ def test_a_grid_with_holes_and_a_large_one_are_drawn(tmp_path: Path) -> None:
 )
 def test_a_pair_that_is_none_is_refused(names: tuple[str, str], message: str) -> None:
     with pytest.raises(BadOption, match=message):
-        crossover_plot(sweeps.square(), *names)
+        crossover(sweeps.square(), *names)
 
 
 def test_a_map_needs_two_dimensions_and_one_model() -> None:
     with pytest.raises(BadOption, match=r"two dimensions .* this sweep has 1 \(batch\)"):
-        crossover_plot(sweeps.line([0.5, 2.0]))
+        crossover(sweeps.line([0.5, 2.0]))
     both = examples.bench(*sweeps.square().cases, *sweeps.square(model="other.onnx").cases)
     with pytest.raises(BadOption, match=r"choose from: bert.onnx, other.onnx"):
-        crossover_plot(both)
-    assert "differs" in words(crossover_plot(both, model="other.onnx"))
+        crossover(both)
+    assert "differs" in texts(crossover(both, model="other.onnx"))
+
+
+def test_a_page_shows_who_wins_and_a_map_for_each_rival_and_a_file_the_usual_one() -> None:
+    bench = sweeps.with_rival(sweeps.square())
+    (chart,) = drawn(map_charts, bench, every=True)
+    assert [dict(layer.only) for layer in chart.layers] == [{"rival": "torch"}, {"rival": "numpy"}, {"rival": ""}]
+    assert [(box.name, box.values, box.everything) for box in chart.filters] == [
+        ("rival", ["torch", "numpy"], "all: who wins")
+    ]
+    assert {"numpy", "torch"} <= set(texts(matrix(chart, rival="")))
+    assert "torch wins" in legend(matrix(chart, rival=""))
+    (alone,) = in_file(bench)
+    assert texts(matrix(alone)) == texts(matrix(chart, rival="torch"))
+
+
+def test_over_one_dimension_rows_are_subjects() -> None:
+    picture = matrix(drawn(map_charts, sweeps.line([0.5, "oom", "timeout", 1.2, 1.5]), every=True)[0])
+    assert (picture.rows, picture.columns) == (["torch"], [str(size) for size in sweeps.BATCHES])
+    assert texts(picture) == ["0.500×", "oom", "timeout", "1.200×", "1.500×"]  # noqa: RUF001
+
+
+def test_a_cell_whose_baseline_has_no_time_compares_nothing() -> None:
+    lost = sweeps.case(
+        examples.failed("ort", "oom", sweeps.OOM),
+        sweeps.ms("torch", 3.0),
+        sweeps.ms("numpy", 9.0, "slower", 1 / 3),
+        dims={"batch": 32},
+        baseline="torch",
+        model="resnet.onnx",
+    )
+    bench = examples.bench(*sweeps.with_rival(sweeps.line([0.5, 2.0])).cases, lost)
+    picture = matrix(drawn(map_charts, bench, every=True)[0])
+    assert [at(picture)[row, 2].text for row in (0, 1)] == ["oom", "oom"]
+    assert f"ort: oom: {sweeps.OOM}" in at(picture)[1, 2].words
+
+
+def test_a_sweep_in_which_nothing_could_be_compared_has_no_map() -> None:
+    bench = sweeps.line(["oom", "oom", "timeout"])
+    assert drawn(map_charts, bench, every=True) == []
+    times = at(matrix(drawn(times_charts, bench)[0]))
+    assert [times[0, column].text for column in range(3)] == ["10.0 ms", "20.0 ms", "40.0 ms"]
+
+
+def test_the_table_has_every_duel_with_its_reason() -> None:
+    (chart,) = drawn(map_charts, sweeps.square(), every=True)
+    grid = grid_of(chart.table)
+    rows = [
+        dict(zip((c.heading for c in grid.columns), (c.text for c in line.cells), strict=True)) for line in grid.lines
+    ]
+    assert len(rows) == 30
+    assert rows[5]["why"] == "the 95 % interval includes 1"
+    assert (rows[-1]["verdict"], rows[-1]["why"]) == ("oom", sweeps.OOM)
+    assert (rows[0]["against"], rows[0]["speedup"], rows[0]["95 % CI"]) == ("ort", "0.319×", "0.314…0.324")  # noqa: RUF001
 
 
 # ---------------------------------------------------------------- lines
 
 
-def test_every_subject_has_a_line_over_the_dimension() -> None:
-    ax = sweep_plot(sweeps.line([0.5, 0.7, 0.9, 1.2, 1.5]))
-    assert [list(map(float, line.get_xdata())) for line in ax.lines] == [[1, 2, 4, 8, 16]] * 2  # type: ignore[arg-type]
-    assert legend_of(ax) == ["ort", "torch"]
-    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
-    assert "lower is better" in ax.get_ylabel()
+def test_every_subject_has_a_line_over_the_dimension_in_its_color() -> None:
+    bench = sweeps.line([0.5, 0.7, 0.9, 1.2, 1.5])
+    (chart,) = in_file(bench)
+    ort, torch = plot(chart).series
+    assert (ort.name, ort.xs, ort.ys) == ("ort", [1, 2, 4, 8, 16], [1e7, 2e7, 4e7, 8e7, 16e7])
+    looks = looks_of(bench.cases)
+    assert [each.color for each in (ort, torch)] == [looks["ort"].color, looks["torch"].color]
+    assert (plot(chart).x.is_log, plot(chart).y.is_log) == (True, True)
+    assert [words for _, words in plot(chart).x.ticks] == ["1", "2", "4", "8", "16"]
 
 
-def test_small_spans_stay_linear() -> None:
-    ax = sweep_plot(sweeps.line([0.5, 0.7]))
-    assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "linear")
-    assert ax.get_ylabel() == "ms per call, lower is better"
-    assert ax.get_ylim()[0] == 0
+def test_small_spans_stay_linear_from_zero() -> None:
+    (chart,) = in_file(sweeps.line([0.5, 0.7]))
+    picture = plot(chart)
+    assert (picture.x.is_log, picture.y.is_log, picture.y.low) == (False, False, 0.0)
+    assert picture.y.title == "time per call (ms)"
 
 
-def test_a_failed_point_leaves_a_gap_and_its_word() -> None:
-    ax = sweep_plot(sweeps.line([0.5, "oom", 0.9, 1.2]))
-    assert words(ax) == ["oom ×"]  # noqa: RUF001
-    assert np.isnan(np.asarray(ax.lines[1].get_ydata(), dtype=float)).tolist() == [False, True, False, False]
+def test_a_failed_point_leaves_a_gap_and_its_word_above_all_times() -> None:
+    (chart,) = in_file(sweeps.line([0.5, "oom", 0.9, 1.2]))
+    picture = plot(chart)
+    (mark,) = picture.marks
+    assert (mark.x, mark.symbol, mark.text, mark.series) == (2.0, "cross", "oom", "torch")
+    assert sweeps.OOM in mark.words
+    assert max(y for each in picture.series for y in each.ys if y) < mark.y < picture.y.high
+    assert [y is None for y in picture.series[1].ys] == [False, True, False, False]
+    assert "Crosses on top are cases without a time." in chart.summary
 
 
-def with_intervals(bench: Bench, *without: int) -> Bench:
-    """The sweep with an interval for each time, but for the cases of these numbers."""
-    cases = []
-    for number, case in enumerate(bench.cases):
-        part = 0.1 if number not in without else None
-        subjects = [
-            replace(each, time_low_ns=each.time_ns * (1 - part), time_high_ns=each.time_ns * (1 + part))
-            if part and each.time_ns
-            else each
-            for each in case.subjects
-        ]
-        cases.append(replace(case, subjects=tuple(subjects)))
-    return replace(bench, cases=tuple(cases))
+def test_what_fails_at_one_size_has_a_lane_for_each_subject() -> None:
+    cases = [
+        sweeps.case(sweeps.ms("ort", 1.0), *(examples.failed(name, "oom") for name in "ab"), dims={"batch": size})
+        for size in (1, 2)
+    ]
+    (chart,) = in_file(examples.bench(*cases))
+    heights = {mark.series: mark.y for mark in plot(chart).marks}
+    assert len(plot(chart).marks) == 4
+    assert heights["a"] != heights["b"]
 
 
-def bands(ax: Axes) -> list[list[tuple[float, ...]]]:
-    """Left, right, lowest and highest place of every part of each band."""
-    drawn = [each for each in ax.collections if isinstance(each, PolyCollection)]
-    boxes = [[path.get_extents() for path in band.get_paths()] for band in drawn]
-    return [[(box.x0, box.x1, box.y0, box.y1) for box in of_band] for of_band in boxes]
-
-
-def test_lines_show_times_and_their_band() -> None:
-    subjects = [examples.subject("ort", 10e6), examples.subject("torch", 20e6, "slower")]
-    cases = [sweeps.case(*subjects, dims={"batch": batch}) for batch in (1, 2)]
-    ax = sweep_plot(with_intervals(examples.bench(*cases)))
-    drawn = [np.asarray(line.get_ydata(), dtype=float).tolist() for line in ax.lines]
-    assert drawn == [[10e3, 10e3], [20e3, 20e3]]
-    assert bands(ax) == [[pytest.approx((1, 2, 9e3, 11e3))], [pytest.approx((1, 2, 18e3, 22e3))]]
-    assert legend_of(ax) == ["ort", "torch", "95 % interval of the time"]
-    assert ax.get_ylabel() == "ms per call, lower is better"
-    assert ax.get_ylim()[1] > 22e3
-    assert figure_of(ax).get_suptitle().startswith("Time per call")
+def test_lines_have_a_band_of_their_intervals_that_bridges_no_gap() -> None:
+    bench = sweeps.with_intervals(sweeps.line([0.5, "oom", 0.9, 1.2, 1.5]), 0.1)
+    ort, torch = plot(in_file(bench)[0]).series
+    assert ort.lows == pytest.approx([0.9 * y for y in ort.ys if y])
+    assert [low is None for low in torch.lows] == [False, True, False, False, False]
+    assert "95 % CI" in ort.words[0]
+    assert "in bands of its 95 % CI" in in_file(bench)[0].summary
 
 
 def test_an_interval_that_begins_at_zero_is_drawn_on_either_axis() -> None:
     for speedups in ([0.5, 0.7], [0.5, 0.7, 0.9, 1.1, 1.3]):
-        bench = sweeps.line(speedups)
-        wide = replace(bench.cases[0].subjects[0], time_low_ns=0.0, time_high_ns=3e7)
-        first = replace(bench.cases[0], subjects=(wide, *bench.cases[0].subjects[1:]))
-        ax = sweep_plot(replace(bench, cases=(first, *bench.cases[1:])))
-        assert 0 <= ax.get_ylim()[0] < 1e4
-        assert ax.get_ylim()[1] > 3e4
-        assert legend_of(ax)[-1] == "95 % interval of the time"
+        picture = plot(in_file(sweeps.with_intervals(sweeps.line(speedups), 1.0))[0])
+        assert picture.series[0].lows == pytest.approx([picture.y.low] * len(speedups), rel=1e-5)
 
 
-def test_no_band_is_drawn_where_a_time_has_no_interval() -> None:
-    ax = sweep_plot(sweeps.line([0.5, 0.7]))
-    assert not ax.collections
-    assert legend_of(ax) == ["ort", "torch"]
-    ax = sweep_plot(with_intervals(sweeps.line([0.5, 0.7, 0.9, 1.1, 1.3]), 2))
-    assert [part[:2] for part in bands(ax)[0]] == [(1, 2), (8, 16)]
+def test_over_two_dimensions_a_page_has_a_box_for_the_other_and_a_file_a_line_for_each_of_its_sizes() -> None:
+    bench = examples.bench(
+        *(
+            sweeps.case(sweeps.ms("ort", 1.0 + batch * seq), dims={"batch": batch, "seq": seq})
+            for batch in (1, 2)
+            for seq in (10, 20, 30)
+        )
+    )
+    over_batch, over_seq = drawn(lines_charts, bench, every=True)
+    assert [(box.name, box.values) for box in over_seq.filters] == [("batch", ["1", "2"])]
+    assert plot(over_seq, batch="2").series[0].xs == [10, 20, 30]
+    assert over_batch.title == "Time over batch"
+    (chart,) = in_file(bench)
+    found = plot(chart).series
+    assert [each.name for each in found] == ["ort, seq=10", "ort, seq=20", "ort, seq=30"]
+    assert len({each.symbol for each in found}) == len({each.color for each in found}) == 3
+
+
+def test_of_several_subjects_symbols_tell_the_sizes_apart() -> None:
+    (chart,) = drawn(lines_charts, sweeps.square())
+    found: list[Series] = list(plot(chart).series)
+    assert {(each.name.split(",")[0], each.color) for each in found} == {("ort", 0), ("torch", 1)}
+    assert len({(each.color, each.symbol) for each in found}) == len(found)
+
+
+def test_where_everything_failed_the_chart_says_so() -> None:
+    cases = [Case(model="m", dims={"n": 0}), Case(model="m", dims={"n": 5}, status="failed")]
+    (chart,) = in_file(examples.bench(*cases))
+    assert plot(chart).y.title == "nothing was measured"
+
+
+# ---------------------------------------------------------------- times of every case
+
+
+def test_the_slower_a_case_the_stronger_its_color() -> None:
+    (chart,) = drawn(times_charts, sweeps.square(), every=True)
+    cells = at(matrix(chart, subject="ort"))
+    assert (cells[0, 0].text, cells[0, 0].strength) == ("5.50 ms", 0.1)
+    assert (cells[4, 5].text, cells[4, 5].strength) == ("1.20 s", 0.9)
+    assert legend(matrix(chart, subject="ort")) == ["5.50 ms", "1.20 s"]
+    assert "from 5.50 ms to 1.20 s" in chart.summary
+
+
+def test_models_with_one_size_each_are_the_rows_of_one_matrix() -> None:
+    bench = examples.bench(*(sweeps.case(*sweeps.pair(2.0), dims={}, model=name) for name in ("a.onnx", "b.onnx")))
+    (chart,) = in_file(bench)
+    assert (matrix(chart).rows, matrix(chart).columns) == (["a.onnx", "b.onnx"], ["torch"])
+    (times,) = drawn(times_charts, bench)
+    assert matrix(times).columns == ["ort", "torch"]
 
 
 # ---------------------------------------------------------------- what suits a sweep
@@ -275,54 +362,97 @@ def three_dims() -> Bench:
     )
 
 
-@pytest.mark.parametrize(
-    ("bench", "panels"),
-    [
-        (sweeps.square(), 1),
-        (sweeps.line([0.5, 2.0]), 1),
-        (examples.bench(*sweeps.square().cases, *sweeps.line([0.5, 2.0, "oom"]).cases), 2),
-        (three_dims(), MAX_PANELS),
-        (examples.bench(*(examples.case(model=m) for m in ("a", "b", "c"))), 3),
-        (examples.bench(*(sweeps.case(sweeps.ms("ort", s), dims={"a": s, "b": b}) for s in (1, 2) for b in (1, 2))), 1),
-        (examples.bench(Case(model="m", dims={"n": 0}), Case(model="m", dims={"n": 5}, status="failed")), 1),
-    ],
-)
-def test_every_sweep_has_a_chart(bench: Bench, panels: int, tmp_path: Path) -> None:
-    axes = figure_of(sweep_plot(bench)).axes
-    assert len([ax for ax in axes if ax.get_visible()]) == panels
-    save_sweep(bench, tmp_path / "chart.svg")
-    assert (tmp_path / "chart.svg").read_bytes()[:5] == b"<?xml"
+ODD = [
+    (sweeps.square(), ["matrix"], 1),
+    (sweeps.line([0.5, 2.0]), ["plot"], 1),
+    (examples.bench(*sweeps.square().cases, *sweeps.line([0.5, 2.0, "oom"]).cases), ["matrix", "plot"], 2),
+    (three_dims(), ["matrix"], MOST_PANELS),
+    (examples.bench(*(examples.case(model=m) for m in ("a", "b", "c"))), ["matrix"], 1),
+    (
+        examples.bench(*(sweeps.case(sweeps.ms("ort", s), dims={"a": s, "b": b}) for s in (1, 2) for b in (1, 2))),
+        ["plot"],
+        1,
+    ),
+    (examples.bench(*sweeps.square().cases[3:20:2]), ["matrix"], 1),
+    (Bench(machine=examples.machine(), command="", cases=()), [], 0),
+]
 
 
-def test_a_given_axes_is_drawn_on_where_one_chart_is_all() -> None:
-    for draw in (crossover_plot, sweep_plot):
-        ax = Figure().add_subplot()
-        assert draw(sweeps.square(), ax=ax) is ax
-    ax = Figure().add_subplot()
-    assert sweep_plot(sweeps.line([0.5, 2.0]), ax) is ax
-    with pytest.raises(BadOption, match="20 charts do not fit on one axes"):
-        sweep_plot(three_dims(), Figure().add_subplot())
-    with pytest.raises(BadOption, match="no case"):
-        sweep_plot(Bench(machine=examples.machine(), command="", cases=()))
+@pytest.mark.parametrize(("bench", "kinds", "panels"), ODD)
+def test_every_sweep_has_the_charts_that_suit_it(bench: Bench, kinds: list[str], panels: int) -> None:
+    charts = in_file(bench)
+    assert [chart.kind for chart in charts] == kinds
+    assert sum(len(chart.layers) for chart in charts) == panels
 
 
-@pytest.mark.parametrize("names", [examples.NASTY_NAMES[place : place + 3] for place in range(0, 21, 3)], ids=ascii)
-def test_nasty_names_are_drawn_as_they_are(names: tuple[str, ...], tmp_path: Path) -> None:
-    assert len(examples.NASTY_NAMES) == 21
-    subjects = (sweeps.ms("ort", 1.0), *(sweeps.ms(name, 2.0, "slower", 0.5) for name in names))
+def test_a_file_says_how_many_panels_it_leaves_out() -> None:
+    (chart,) = in_file(three_dims())
+    assert "Of 20 panels, the first 12 are shown; the HTML page has all." in chart.summary
+    assert len(drawn(map_charts, three_dims(), every=True)[0].layers) == 20
+
+
+def test_select_boxes_point_at_columns_that_hold_their_values() -> None:
+    alone = sweeps.case(*sweeps.pair(2.0), dims={}, model="tiny")
+    many = [*sweeps.with_rival(sweeps.square()).cases, *sweeps.line([0.5, 2.0], model="cnn").cases]
+    both = examples.bench(*many, alone)
+    for make in (map_charts, lines_charts, times_charts):
+        for chart in drawn(make, both, every=True):
+            grid = grid_of(chart.table)
+            for box in chart.filters:
+                assert box.column is not None
+                assert set(box.values) <= {line.cells[box.column].text for line in grid.lines}, box.name
+
+
+# ---------------------------------------------------------------- pages
+
+
+def parts_of(bench: Bench) -> dict[str, list[Any]]:
+    return {section.title: list(section.parts) for section in BenchResult(bench).story().sections}
+
+
+def test_what_is_missing_is_a_table_of_reasons() -> None:
+    (table,) = parts_of(sweeps.square())["What is missing"]
+    assert [line.cells[-1].text for line in grid_of(table).lines] == ["off by 0.02", sweeps.OOM]
+
+
+def test_a_case_that_failed_as_a_whole_is_missing_for_all_subjects() -> None:
+    broken = Case(model="resnet.onnx", dims={"batch": 2}, status="failed", answer="no such file")
+    (table,) = parts_of(examples.bench(*sweeps.line([0.5]).cases, broken))["What is missing"]
+    (line,) = grid_of(table).lines
+    assert [cell.text for cell in line.cells] == ["resnet.onnx", "all", "2", "failed", "no such file"]
+
+
+def test_few_cases_are_shown_race_by_race_and_many_are_not() -> None:
+    assert "Races" in parts_of(sweeps.line([0.5, 0.9, 1.1]))
+    assert "Races" not in parts_of(sweeps.square())
+
+
+def test_a_page_of_many_cases_has_one_answer_on_top_and_one_per_stretch_if_these_are_few() -> None:
+    assert BenchResult(sweeps.square()).story().answers == ["ort wins 14 of 30 cases, torch 13, no winner in 3."]
+    assert len(parts_of(sweeps.square())["Winners by size"]) == 10
+    assert len(BenchResult(sweeps.line([0.5, 0.6, 1.2])).story().answers) == 3
+
+
+@pytest.mark.parametrize("name", examples.NASTY_NAMES)
+def test_hostile_names_of_models_and_dimensions_stay_text(name: str) -> None:
+    subjects = (sweeps.ms("ort", 1.0), sweeps.ms(name, 2.0, "slower", 0.5))
+    cases = [sweeps.case(*subjects, dims={name: a, "n": b}, model=name) for a in (1, 2) for b in (1, 2)]
+    for bench in (examples.bench(*cases), examples.bench(*cases[::2])):
+        html = BenchResult(bench).to_html()
+        assert "<b>bold" not in html
+        assert "\x1b" not in html
+
+
+def test_sweeps_in_which_everything_failed_have_a_page() -> None:
+    bench = examples.bench(*(examples.case(examples.failed(), dims={"batch": size}) for size in (1, 2)))
+    assert "X is not contiguous" in BenchResult(bench).to_html()
+
+
+def test_a_thousand_cases_stay_below_eight_megabytes() -> None:
     cases = [
-        sweeps.case(*subjects, dims={name: a, "n": b}, model=name) for name in names for a in (1, 2) for b in (1, 2)
+        sweeps.case(*sweeps.pair(0.5 + (batch * seq) / 25_000), dims={"batch": batch, "seq": seq})
+        for batch in range(1, 26)
+        for seq in range(10, 410, 10)
     ]
-    save_sweep(examples.bench(*cases), tmp_path / "map.svg")
-    save_sweep(examples.bench(*cases[::2]), tmp_path / "lines.svg")
-
-
-def test_no_words_leave_the_picture() -> None:
-    for bench in (sweeps.square(), sweeps.line([0.5, "oom", "timeout", 1.2, 1.5])):
-        ax = sweep_plot(bench)
-        figure = figure_of(ax)
-        figure.draw_without_rendering()
-        for text in [*ax.texts, *ax.get_yticklabels(), *ax.get_xticklabels(), ax.xaxis.label, ax.yaxis.label]:
-            box = text.get_window_extent()
-            assert figure.bbox.x0 <= box.x0
-            assert box.x1 <= figure.bbox.x1
+    html = BenchResult(sweeps.with_intervals(examples.bench(*cases))).to_html()
+    assert len(html.encode()) < 8 * MEGABYTE

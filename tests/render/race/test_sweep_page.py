@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from onnxperf.analyze.judges.crossover import sweep_models
+from onnxperf.analyze.answers.sweep import sweep_answer
+from onnxperf.analyze.judges.crossover import panels_of, sweep_models
 from onnxperf.records.race import Bench, Case
 from onnxperf.records.sweep import Estimate
 from onnxperf.render.kit.console import page_group, print_page
-from onnxperf.render.race.sweep_page import MAX_LINES, plan_page, sweep_page
+from onnxperf.render.race.sweep import MAX_LINES, plan_page, sweep_page
 from onnxperf.results.bench import BenchResult, live_page
 from tests.render import drawn_pages, examples, sweeps
 
@@ -23,16 +24,13 @@ WIDTHS = [80, 100, 120, 160, 200]
 
 
 def printed(bench: Bench, width: int = 100, encoding: str = "utf-8", colour: bool = False) -> str:
-    return drawn_pages.printed(sweep_page(bench, sweep_models(bench.cases)), width, encoding, colour)
+    models = sweep_models(bench.cases)
+    page = sweep_page(bench, models, panels_of(bench), sweep_answer(models))
+    return drawn_pages.printed(page, width, encoding, colour)
 
 
 def row_of(text: str, *start: str) -> list[str]:
     return next(line.split() for line in text.splitlines() if line.split()[: len(start)] == list(start))
-
-
-def many_subjects(count: int) -> Bench:
-    rivals = [sweeps.ms(f"subject-{number}", 10.0 + number, "slower", 0.9) for number in range(count)]
-    return examples.bench(*(sweeps.case(sweeps.ms("ort", 9.0), *rivals, dims={"batch": b}) for b in (1, 2)))
 
 
 # ---------------------------------------------------------------- the flat table
@@ -100,7 +98,7 @@ def test_the_winner_is_bold_where_it_is_proven() -> None:
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_more_subjects_than_fit_continue_in_another_table(width: int) -> None:
-    text = printed(many_subjects(14), width)
+    text = printed(sweeps.many_subjects(14), width)
     assert max(map(cell_len, text.splitlines())) <= width
     for number in range(14):
         assert f"subject-{number}" in text
@@ -184,7 +182,7 @@ def test_a_sweep_that_lacks_rounds_has_their_number_once() -> None:
 def test_a_row_without_the_usual_baseline_names_its_own() -> None:
     lost = [examples.failed("ort", "oom"), sweeps.ms("subject-0", 9.0), sweeps.ms("subject-1", 3.0, "faster", 3.0)]
     case = sweeps.case(*lost, dims={"batch": 4}, baseline="subject-0")
-    assert "subject-1 against subject-0" in printed(examples.bench(*many_subjects(2).cases, case), 160)
+    assert "subject-1 against subject-0" in printed(examples.bench(*sweeps.many_subjects(2).cases, case), 160)
 
 
 # ---------------------------------------------------------------- matrices

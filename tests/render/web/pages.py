@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 import onnx
+from msgspec import Struct
 from onnx import helper, numpy_helper
 
 import onnxperf
-from onnxperf.results.base import Result
-from onnxperf.results.bisect import BisectResult
-from onnxperf.results.history import HistoryResult
+from onnxperf.results.base import Result, result_classes
 from onnxperf.results.report import Report
 from tests.render.history_examples import two_machines
 from tests.render.race.test_bisect import BISECTION
@@ -68,12 +67,16 @@ KINDS: dict[str, Callable[[Path], Result[Any] | Report]] = {
     "convert": lambda _: _converted(),
     "two runs": lambda m: onnxperf.report(_short_bench(m), _short_bench(m)),
     "gate": lambda m: onnxperf.gate(m, m, dims={"rows": [1, 4]}, time=1.0, max_memory=0.5),
-    "bisect": lambda _: BisectResult(BISECTION),  # a real one takes minutes
-    "history": lambda _: HistoryResult(two_machines()),
+    "bisect": lambda _: _result_of(BISECTION),  # a real one takes minutes
+    "history": lambda _: _result_of(two_machines()),
 }
 """How a small result of each kind is measured."""
 SEARCHES = ("advise", "doctor", "einsum", "gate", "quantize", "tune", "two runs")
 """Kinds that take as long to measure as all others together; their tests have a file and so a process of their own."""
+
+
+def _result_of(record: Struct) -> Result[Any]:
+    return result_classes()[type(record)](record)
 
 
 def _converted() -> Result[Any]:

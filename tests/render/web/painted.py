@@ -1,10 +1,11 @@
-"""Charts of every kind for pages of tests: ordinary ones, and those with long names, outliers, failures and many marks."""
+"""Charts of every kind: ordinary ones, and those with long names, outliers, failures and many marks."""
 
 from __future__ import annotations
 
 import math
 import random
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from onnxperf.records.comparison import Comparison
@@ -95,7 +96,9 @@ def many_bars() -> Bars:
 def signed_bars() -> Bars:
     values = [3e5, 1e5, -2e5, -4e5]
     series = [
-        BarSeries("", values, [f"{ns / 1e3:+.0f} µs" for ns in values], colors=[RED, RED, GREEN, GREEN], pale=[False] * 4)
+        BarSeries(
+            "", values, [f"{ns / 1e3:+.0f} µs" for ns in values], colors=[RED, RED, GREEN, GREEN], pale=[False] * 4
+        )
     ]
     legend = [("slower than before", RED), ("faster than before", GREEN)]
     names = ["Conv", "Gemm", "Relu", "Concat"]
@@ -168,10 +171,20 @@ def arena_plot(keys: Sequence[str]) -> Plot:
     words = [f"{key}: {decimal_size(size)}" for key, size in zip(keys, used, strict=True)]
     series = [
         Series("in use", xs, used, BLUE, "step", words, keys=keys),
-        Series("held by the arena", xs, [9e6] * len(keys), GREY, "step", dash="dotted", words=["9 MB held"] * len(keys)),
+        Series(
+            "held by the arena", xs, [9e6] * len(keys), GREY, "step", dash="dotted", words=["9 MB held"] * len(keys)
+        ),
     ]
     place = max(range(len(used)), key=lambda at: used[at])
-    marks = [PlotMark(xs[place], used[place], f"the peak: {keys[place]}", "peak", text=f"{decimal_size(used[place])}, {keys[place]}")]
+    marks = [
+        PlotMark(
+            xs[place],
+            used[place],
+            f"the peak: {keys[place]}",
+            "peak",
+            text=f"{decimal_size(used[place])}, {keys[place]}",
+        )
+    ]
     x = axis_of("nodes, in the order in which they ended", xs)
     return Plot(x, axis_of("memory", [0.0, *used, 9e6], size_unit([9e6]), from_zero=True), series, marks, zooms=True)
 
@@ -196,7 +209,9 @@ def samples_plot() -> Plot:
         series.append(inside)
         marks += beyond
     x = Axis("round", -1.0, 121.0, False, linear_ticks(-1.0, 121.0))
-    spans = [PlotSpan(first - 0.5, first + 29.5, "every second launch", GREY, f"launch {first // 30}") for first in (30, 90)]
+    spans = [
+        PlotSpan(first - 0.5, first + 29.5, "every second launch", GREY, f"launch {first // 30}") for first in (30, 90)
+    ]
     edges = [Edge(45.5), Edge(75.5), Edge(29.5, dash="solid")]
     return Plot(x, y, series, marks, spans, edges=edges, zooms=True, tall=380)
 
@@ -207,9 +222,7 @@ def histogram_plot() -> Plot:
     series = []
     for place, name in enumerate(("run", "run-c")):
         drawn = [1.2e6 * (1 + 0.15 * place) * math.exp(rng.gauss(0, 0.12)) for _ in range(4000)]
-        shares = [
-            sum(low <= ns < high for ns in drawn) / len(drawn) for low, high in zip(edges, edges[1:], strict=False)
-        ]
+        shares = [sum(low <= ns < high for ns in drawn) / len(drawn) for low, high in pairwise(edges)]
         words = [f"{100 * share:.1f} % of 4,000 calls" for share in shares]
         series.append(Series(name, edges, [*shares, 0.0], place, "area", [*words, ""]))
     x = axis_of("time of a call", edges, time_unit([1e6]), log_from=3.0, margin=0.0)
@@ -242,9 +255,16 @@ def history_plot() -> Plot:
     xs = [float(place) for place in range(len(names))]
     times = [1e6 if place < 12 else 1.3e6 for place in range(len(names))]
     runs = Series("runs", xs, [ns * (1 + 0.02 * math.sin(5 * n)) for n, ns in enumerate(times)], words=names)
-    flat = Series("level between change points", [0, 11, 11, 12, 27], [1e6, 1e6, None, 1.3e6, 1.3e6], RED, dash="dashed")
+    flat = Series(
+        "level between change points", [0, 11, 11, 12, 27], [1e6, 1e6, None, 1.3e6, 1.3e6], RED, dash="dashed"
+    )
     across = PlotSpan(0.97e6, 1.03e6, "usual range", SKY, across=True)
-    return Plot(named_axis(names, most=8), axis_of("median time per call", [9.5e5, 1.4e6], time_unit([1e6])), [runs, flat], spans=[across])
+    return Plot(
+        named_axis(names, most=8),
+        axis_of("median time per call", [9.5e5, 1.4e6], time_unit([1e6])),
+        [runs, flat],
+        spans=[across],
+    )
 
 
 def scatter_plot() -> Plot:
@@ -301,7 +321,15 @@ def subjects_matrix() -> Matrix:
 
 def timeline(count: int = 60, lanes: int = 3) -> Spans:
     rng = random.Random(7)
-    items = [SpanItem(f"node {n}", f"node {n} ({('MatMul', 'Add', 'Relu')[n % 3]})", (0, 4, 2)[n % 3], [f"node {n}", f"operator {n % 3}"]) for n in range(40)]
+    items = [
+        SpanItem(
+            f"node {n}",
+            f"node {n} ({('MatMul', 'Add', 'Relu')[n % 3]})",
+            (0, 4, 2)[n % 3],
+            [f"node {n}", f"operator {n % 3}"],
+        )
+        for n in range(40)
+    ]
     starts, widths, lane = [], [], []
     for row in range(lanes):
         at = 0.0
@@ -323,7 +351,10 @@ def timeline(count: int = 60, lanes: int = 3) -> Spans:
 
 def flame(depth: int = 30) -> Spans:
     rng = random.Random(8)
-    items = [SpanItem(f"function_{n}", f"function_{n} (package/module.py:{n})", (0, 4, 2, 3, 5, 6)[n % 6], [f"function {n}"]) for n in range(50)]
+    items = [
+        SpanItem(f"function_{n}", f"function_{n} (package/module.py:{n})", (0, 4, 2, 3, 5, 6)[n % 6], [f"function {n}"])
+        for n in range(50)
+    ]
     starts, widths, lane, item = [], [], [], []
 
     def add(start: float, width: float, level: int) -> None:
@@ -351,8 +382,11 @@ def alone(title: str, picture: object) -> Chart:
 
 def layered_forest() -> list[Chart]:
     cases = {f"batch={size}": forest(COMPARED, compared(size), 0.02) for size in (2, 4, 9)}
-    table = plain_table(("case", "name"), [(label, row[0]) for label, size in zip(cases, (2, 4, 9), strict=True) for row in compared(size)])
-    return forests_chart("Forests", "Three cases.", cases, table, "case")
+    table = plain_table(
+        ("case", "name"),
+        [(label, row[0]) for label, size in zip(cases, (2, 4, 9), strict=True) for row in compared(size)],
+    )
+    return forests_chart("forests", "Three cases.", cases, table, "case")
 
 
 def layered_matrix() -> Chart:
@@ -363,7 +397,7 @@ def layered_matrix() -> Chart:
     ]
     filters = [Filter("model", ["small.onnx", "large.onnx"], 0), Filter("rival", ["run-c", "io"], 1, "all: who wins")]
     table = plain_table(("model", "rival"), [("small.onnx", "run-c"), ("large.onnx", "run-c")])
-    return Chart("Matrices", "By model.", layers, table, filters)
+    return Chart("matrices", "By model.", layers, table, filters)
 
 
 NODES = [f"node {number}" for number in range(40)]

@@ -41,14 +41,14 @@ def diff(before: File, after: OptionalFile = None, /, *, typed: Typed) -> int:
         An ONNX file or a trace: the second side. Without it, two values of a setting are compared.
     """
     import onnxperf
-    from onnxperf.results.diff import DiffResult
+    from onnxperf.results.diff import SHOW
 
-    suffixes = {suffix for _, suffix in typed.output.files(DiffResult)}
-    if suffixes and suffixes <= DiffResult.own_formats.keys() and not typed.output.open:
+    suffixes = {suffix for _, suffix in typed.output.files(SHOW)}
+    if suffixes and suffixes <= SHOW.own.keys() and not typed.output.open:
         return _draw(before, after, typed)
     min_share = 0.0 if typed.own["all"] else typed.own["min_share"]
     return present(
-        DiffResult,
+        SHOW,
         typed.output,
         lambda progress: onnxperf.diff(before, after, progress=progress, **typed.keywords),
         page=lambda result: result.page(min_share),
@@ -57,7 +57,7 @@ def diff(before: File, after: OptionalFile = None, /, *, typed: Typed) -> int:
 
 def _draw(before: str, after: str | None, typed: Typed) -> int:
     import onnxperf
-    from onnxperf.results.view import ViewResult
+    from onnxperf.results.view import SHOW
 
     option = MinShare.declared["min_share"]
     given = {name: True for name in typed.keywords if name not in _HARMLESS}
@@ -65,12 +65,14 @@ def _draw(before: str, after: str | None, typed: Typed) -> int:
         "min_share": typed.own["min_share"] != option.value(option.default),
         "all": typed.own["all"],
         "table": typed.output.table,
+        "chart": typed.output.chart,
+        "width": typed.output.width != "page",
         "mlflow": typed.output.mlflow,
     }
     refuse_useless(given | shown, list(DIFF_VIEW.options), "a drawing of both graphs, which runs nothing")
     keywords = {name: value for name, value in typed.keywords.items() if name in DIFF_VIEW.options}
     return present(
-        ViewResult,
+        SHOW,
         replace(typed.output, quiet=False),
         lambda _progress: onnxperf.diff_view(before, after, **keywords),
         page=lambda _result: [],

@@ -150,8 +150,8 @@ def _shown(run: str, typed: Typed, printed: bool = True) -> int:
     import onnxperf
 
     result = onnxperf.load_run(run, **typed.keywords)
-    with opened_at_the_end(typed.output, type(result)) as output:
-        output.check(type(result))
+    with opened_at_the_end(typed.output, result.shown) as output:
+        output.check(result.shown)
 
         def print_result() -> None:
             if printed and not output.quiet:

@@ -46,12 +46,12 @@ def view(model: File, trace: OptionalFile = None, /, *, typed: Typed) -> int:
         A trace of this model that onnxruntime wrote (.json); without it, --profile runs the model.
     """
     import onnxperf
-    from onnxperf.results.view import NETRON, ViewResult
+    from onnxperf.results.view import NETRON, SHOW
 
     output, keywords = typed.output, typed.keywords
     if trace is not None:
         keywords["profile"] = trace
-    files = {suffix: path for path, suffix in output.files(ViewResult)}
+    files = {suffix: path for path, suffix in output.files(SHOW)}
     if NETRON in files and "profile" not in keywords:
         raise BadOption("Netron shows what was profiled; add `profile`", option="output", value=files[NETRON])
 
@@ -63,7 +63,7 @@ def view(model: File, trace: OptionalFile = None, /, *, typed: Typed) -> int:
         return result
 
     prints = not files and not output.open
-    return present(ViewResult, output, show, page=lambda result: result.page() if prints else [])
+    return present(SHOW, output, show, page=lambda result: result.page() if prints else [])
 
 
 def _form(typed: Typed, suffixes: set[str]) -> Form:

@@ -25,7 +25,7 @@ from onnxperf.render.kit.column import (
 )
 from onnxperf.render.kit.comparison import Compared, ratio_columns
 from onnxperf.render.kit.machine import cpu_text
-from onnxperf.render.kit.page import GAP, Heading, Line, Page, Part, Section, closing
+from onnxperf.render.kit.page import GAP, Flow, Heading, Line, Page, Part, Section, closing
 from onnxperf.render.kit.table import Footer, Table
 from onnxperf.render.profile.columns import share_heading
 from onnxperf.render.race.sections import cases_sections
@@ -78,9 +78,11 @@ class ShownHazard(NamedTuple):
 def advice_page(record: Advice, hazards: Sequence[ShownHazard]) -> Page:
     """Hazards with evidence, gain and remedy; all trials; the answer; where the time goes if nothing helped."""
     trials: list[Part] = [*trials_charts(record)] or ([_trials(record)] if record.tried else [])
+    facts, cpu = _facts(record), [cpu_text(record.machine)] if record.machine is not None else []
     races = dict(zip(_RACES if len(record.races) > 1 else [""], record.races, strict=False))
     return [
-        Heading(record.model, _facts(record)),
+        Heading(record.model, [*facts, *cpu]),
+        Flow(facts, on="page"),
         *(_hazards(outcome, [each for each in hazards if each.outcome == outcome]) for outcome in _HEADINGS),
         Section("Trials", trials),
         Section("Operators", [_operators(record)] if record.next_command else []),
@@ -91,8 +93,7 @@ def advice_page(record: Advice, hazards: Sequence[ShownHazard]) -> Page:
 
 def _facts(record: Advice) -> list[str]:
     numbers = [count(len(record.hazards), "hazard"), count(len(_distinct(record)), "trial")]
-    cpu = [cpu_text(record.machine)] if record.machine is not None else []
-    return [*filter(None, [dims_text(record.dims)]), *numbers, *cpu]
+    return [*filter(None, [dims_text(record.dims)]), *numbers]
 
 
 # ---------------------------------------------------------------- hazards

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from msgspec import Struct
@@ -157,6 +158,7 @@ def _reader(name: str) -> Callable[[Any], Any]:
     return lambda row: getattr(row, name)
 
 
+@cache
 def _fields(kind: type[Struct]) -> Sequence[Any]:
     from msgspec.inspect import StructType, type_info
 

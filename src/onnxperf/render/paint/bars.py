@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from onnxperf.render.charts.bars import Bars, BarSeries
+from onnxperf.render.paint.axes import value_axis
 from onnxperf.render.paint.shared import (
     MOST_ROWS,
     SCALE,
@@ -28,7 +29,6 @@ from onnxperf.render.paint.shared import (
     row_height,
     rows_in,
     sound,
-    value_axis,
     widened,
     write,
 )
@@ -142,7 +142,7 @@ def _draw(ax: Axes, drawn: Sequence[_Bar], picture: Bars, look: Look) -> None:
         left=[bar.start for bar in drawn],
         color=[bar.color for bar in drawn],
         zorder=2,
-        **edge,  # type: ignore[arg-type]
+        **edge,
     )
     if picture.axis.low < 0:
         ax.axvline(0, color=look.dim, linewidth=0.6, zorder=3)

@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 from onnxperf.errors import BadOption
 from onnxperf.render.charts.base import Chart, Layer, Width
 from onnxperf.render.paint.legend import draw_legend
-from onnxperf.render.paint.panels import Panel, Piece, panel_rows, painter_of, stack, text_piece, title_of
-from onnxperf.render.paint.shared import look_of, nothing
+from onnxperf.render.paint.panels import Panel, Piece, painter_of, panel_rows, stack, text_piece, title_of
+from onnxperf.render.paint.shared import NOTHING, as_written, look_of, nothing
 from onnxperf.render.paint.surroundings import room_around
 from onnxperf.render.paint.words import FONT, SMALL, TITLE, families, height_of, limited, wrapped
 from onnxperf.wording.names import visible
@@ -122,8 +122,9 @@ def _body(figure: Figure, charts: Sequence[Chart]) -> Iterable[Piece]:
     """Panels with the captions of their charts, and how many panels are left out."""
     layers = [(chart, layer) for chart in charts for layer in chart.layers]
     if not layers:
-        nothing(figure.add_axes((0, 0, 1, 0.2)))
-        yield Piece(0.7, 0.0, lambda _top: None)
+        ax = figure.add_axes((0, 0, 1, 1))
+        nothing(ax)
+        yield Piece(NOTHING, 0.0, lambda top: ax.set_position((0, 0, 1, 1 - top / figure.get_size_inches()[1])))
         return
     shown = layers[:MOST_PANELS]
     panels = [_panel(figure, chart, layer, len(shown) > 1) for chart, layer in shown]
@@ -168,4 +169,4 @@ def _draw(ax: Axes, chart: Chart, layer: Layer, topic: str) -> None:
     lines = limited(title, width + 2 * min(room.left, room.right), TITLE, most=2 if room.above > 0.5 else 1)
     above = room.above - height_of(lines.count("\n") + 1, TITLE) - 0.12
     legend = draw_legend(ax, handles, 0.0, width, max(above, 0.0))
-    ax.set_title(lines, fontsize=TITLE, pad=legend + 4, color=look_of(ax).ink)
+    as_written(ax.set_title(lines, fontsize=TITLE, pad=legend + 4, color=look_of(ax).ink))

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 
 from onnxperf.render.charts.base import Axis
 from onnxperf.render.charts.forest import Forest, Mark
+from onnxperf.render.paint.axes import value_axis
 from onnxperf.render.paint.shared import (
     Handles,
     Look,
@@ -23,7 +24,6 @@ from onnxperf.render.paint.shared import (
     nothing,
     row_height,
     rows_in,
-    value_axis,
     widened,
     write,
 )
@@ -93,7 +93,9 @@ def _draw_mark(ax: Axes, mark: Mark, row: int, axis: Axis, look: Look) -> None:
         if end == of != mark.value:
             ax.plot([end], [row], "|", color=color, markersize=2 * _CAP, markeredgewidth=1.2, zorder=3)
     if value == mark.value:
-        ax.plot([value], [row], "o", color=color, markersize=4.6, markeredgecolor=look.back, markeredgewidth=0.5, zorder=4)
+        ax.plot(
+            [value], [row], "o", color=color, markersize=4.6, markeredgecolor=look.back, markeredgewidth=0.5, zorder=4
+        )
     for cut in _cuts(mark, axis):
         _draw_cut(ax, cut, row, color, look)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +43,7 @@ class Free:
         self.taken = np.zeros(self.shape, dtype=bool)
         self.words = np.zeros(self.shape, dtype=bool)
 
-    def points(self, xs: Sequence[float], ys: Sequence[float]) -> Floats:
+    def points(self, xs: Sequence[float] | Floats, ys: Sequence[float] | Floats) -> Floats:
         """Places of the data in points; those without a number are left out."""
         data = np.column_stack([np.asarray(xs, dtype=float), np.asarray(ys, dtype=float)])
         data = data[np.isfinite(data).all(axis=1)]
@@ -50,7 +51,8 @@ class Free:
             return data
         corner = np.array(self.ax.get_window_extent().min)
         places: Floats = (self.ax.transData.transform(data) - corner) * 72 / dots(self.ax)
-        return places[np.isfinite(places).all(axis=1)]
+        kept: Floats = places[np.isfinite(places).all(axis=1)]
+        return kept
 
     def take_dots(self, places: Floats, radius: float) -> None:
         """Signs of this radius."""
@@ -59,7 +61,7 @@ class Free:
 
     def take_line(self, places: Floats) -> None:
         """A line from place to place."""
-        for (x, y), (to_x, to_y) in zip(places, places[1:], strict=False):
+        for (x, y), (to_x, to_y) in pairwise(places):
             steps = min(int(max(abs(to_x - x), abs(to_y - y))) + 2, 4000)
             self.taken[self._inside(np.linspace(x, to_x, steps), np.linspace(y, to_y, steps))] = True
 
@@ -135,7 +137,9 @@ class Free:
         """Whether the line from a place to its words would go through others."""
         end = _end_at(at, box)
         steps = int(math.hypot(end[0] - at[0], end[1] - at[1])) + 2
-        return bool(self.words[self._inside(np.linspace(at[0], end[0], steps), np.linspace(at[1], end[1], steps))].any())
+        return bool(
+            self.words[self._inside(np.linspace(at[0], end[0], steps), np.linspace(at[1], end[1], steps))].any()
+        )
 
     def _inside(self, xs: Floats, ys: Floats) -> tuple[Any, Any]:
         """Rows and columns of places that are on the raster."""

@@ -7,10 +7,13 @@ from typing import Any
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.transforms import ScaledTranslation
 
-from onnxperf.render.paint.shared import Handles, dots, look_of
+from onnxperf.render.paint.shared import Handles, Look, dots, look_of
 from onnxperf.render.paint.words import FONT, fitting_names, height_of, width_of, wrapped
 from onnxperf.wording.numbers import grouped
 
@@ -18,6 +21,8 @@ _SIGN, _PAD, _SPACE = 1.5, 0.5, 1.4
 """Length of a sign, from it to its words, and from column to column, in parts of the size of words."""
 _NAME = 2.6
 """Inches of a name, if there are others beside it."""
+_LEAST = 0.6
+"""Inches to which names are shortened at most to have more columns."""
 _MOST_LINES = 25
 _BETWEEN = 0.3
 """Between lines, in parts of the size of words."""
@@ -29,24 +34,44 @@ def draw_legend(ax: Axes, handles: Handles, left: float, width: float, height: f
     """Draw a legend above an axes, from so many inches left of it on; returns its height in points."""
     if not handles:
         return 0.0
-    texts = _texts(handles, width)
-    columns = _columns(texts, width)
-    lines = max(1, min(_MOST_LINES, int(height / (height_of(1) + _BETWEEN * FONT / 72))))
-    handles, texts = _fewer(handles, texts, lines * columns)
-    places = [place for column in range(columns) for place in range(column, len(texts), columns)]
-    look = look_of(ax)
     figure = ax.get_figure()
     if figure is None:
         raise AssertionError("an axes that is drawn on belongs to a figure")
     shift = ScaledTranslation(-left, _ABOVE / 72, figure.dpi_scale_trans)
-    how: dict[str, Any] = {"handlelength": _SIGN, "handletextpad": _PAD, "columnspacing": _SPACE}
-    drawn = ax.legend(
-        handles=[handles[place] for place in places],
+    place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "bbox_transform": ax.transAxes + shift}
+    drawn = _drawn(ax, handles, width, height, look_of(ax), place)
+    return float(drawn.get_window_extent().height) / dots(ax) * 72 + _ABOVE
+
+
+def shared_legend(figure: Figure, handles: Handles, width: float, look: Look) -> Legend:
+    """A legend for several axes of a figure."""
+    return _drawn(figure, handles, width, 99.0, look, {"loc": "upper left"})
+
+
+def alike(several: Sequence[Handles]) -> bool:
+    """Whether some legends explain the same."""
+    return len({tuple(map(_appearance, handles)) for handles in several}) == 1
+
+
+def _appearance(handle: Artist) -> tuple[object, ...]:
+    if isinstance(handle, Line2D):
+        return str(handle.get_label()), handle.get_color(), str(handle.get_marker()), handle.get_linestyle()
+    return str(handle.get_label()), *(handle.get_facecolor() if isinstance(handle, Patch) else ())
+
+
+def _drawn(
+    owner: Axes | Figure, handles: Handles, width: float, height: float, look: Look, place: dict[str, Any]
+) -> Legend:
+    """A legend in as many columns as have room, in the order of lines."""
+    lines = max(1, min(_MOST_LINES, int(height / (height_of(1) + _BETWEEN * FONT / 72))))
+    texts, columns = _laid_out([str(handle.get_label()) for handle in handles], width, lines)
+    handles, texts = _fewer(handles, texts, lines * columns)
+    order = [number for column in range(columns) for number in range(column, len(texts), columns)]
+    how: dict[str, Any] = {"handlelength": _SIGN, "handletextpad": _PAD, "columnspacing": _SPACE, **place}
+    drawn = owner.legend(
+        handles=[handles[number] for number in order],
         # What begins with an underscore would be left out.
-        labels=["x" for _ in places],
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.0),
-        bbox_transform=ax.transAxes + shift,
+        labels=["x" for _ in order],
         ncols=columns,
         fontsize=FONT,
         labelcolor=look.ink,
@@ -56,15 +81,27 @@ def draw_legend(ax: Axes, handles: Handles, left: float, width: float, height: f
         labelspacing=_BETWEEN,
         **how,
     )
-    for text, place in zip(drawn.get_texts(), places, strict=True):
-        text.set_text(texts[place])
+    for text, number in zip(drawn.get_texts(), order, strict=True):
+        text.set_text(texts[number])
         text.set_parse_math(False)
-    return float(drawn.get_window_extent().height) / dots(ax) * 72 + _ABOVE
+    return drawn
 
 
-def _texts(handles: Sequence[Artist], width: float) -> list[str]:
+def _laid_out(labels: Sequence[str], width: float, lines: int) -> tuple[list[str], int]:
+    """Labels as they are written, and in how many columns; shorter ones if there is no room for all lines."""
+    texts = _texts(labels, width)
+    columns = _columns(texts, width)
+    beside = (_SIGN + _PAD + _SPACE) * FONT / 72
+    while sum(text.count("\n") + 1 for text in texts) > lines * columns:
+        room = width / (columns + 1) - beside
+        if room < _LEAST:
+            break
+        texts, columns = fitting_names(labels, room), columns + 1
+    return texts, columns
+
+
+def _texts(labels: Sequence[str], width: float) -> list[str]:
     """Labels that fit; sentences may take two lines."""
-    labels = [str(handle.get_label()) for handle in handles]
     room = width - (_SIGN + _PAD + 0.2) * FONT / 72
     if any(" " in label and width_of(label) > _NAME for label in labels):
         return [_on_two_lines(label, room) for label in labels]

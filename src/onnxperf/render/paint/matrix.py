@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.patches import Patch
 
 from onnxperf.render.charts.matrix import Matrix, MatrixCell, MatrixLegend
+from onnxperf.render.paint.axes import name_columns, x_title, y_title
 from onnxperf.render.paint.shared import (
+    NOTHING,
     Handles,
     Look,
     Room,
@@ -19,31 +21,47 @@ from onnxperf.render.paint.shared import (
     ink_on,
     look_of,
     mixed,
-    name_columns,
     name_rows,
     nothing,
     row_height,
     write,
-    x_title,
 )
-from onnxperf.render.paint.words import FONT, SMALL, height_of, limited, width_of
+from onnxperf.render.paint.words import SMALL, height_of, limited, width_of
 
-_CELL = (0.95, 0.36)
-"""Width and height of a cell in inches, if there is room for so many."""
-_LEAST = 0.3
-"""Width of a matrix's cells in inches, as long as words have room in them."""
+_HEIGHTS = (0.17, 0.24, 0.35)
+"""Inches of a cell without words, with one line of them, and with two."""
+_LEAST, _MOST = 0.5, 1.0
+"""Inches of a cell from left to right."""
+_BESIDE = 0.35
+"""Inches for the name of the rows."""
+_NAME = 1.0
+"""Inches from top to bottom that there are at least for the name of the rows, if it is so long."""
+_PAD = 0.12
+"""Inches around the words in a cell."""
 _HATCH = "////"
 _CHANGE = 2.2
 """Width in points of a line where the winner changes."""
 
 
 def size(picture: Matrix, room: Room) -> Size:
-    """Cells as wide as their words, on a page of which several may stand side by side."""
-    words = [line for cell in picture.cells for line in (cell.text, cell.small)]
-    widest = max((width_of(line, SMALL, bold=True) for line in words), default=0.0) + 0.14
-    two = any(cell.small for cell in picture.cells)
-    height = row_height(len(picture.rows), _CELL[1] if two else 0.25, picture.rows, room)
-    return Size(max(height, 0.5), max(len(picture.columns), 1) * min(max(widest, _LEAST, 0.5), _CELL[0]))
+    """Cells as wide as their words, on a page of which several may stand side by side; as high as what fits in them."""
+    if not picture.rows or not picture.columns:
+        return Size(NOTHING)
+    text, small = (max(map(_width_of, lines), default=0.0) for lines in zip(*map(_lines, picture.cells), strict=True))
+    names = min(max(map(width_of, picture.rows)), room.left)
+    cell = min(max(text, small, _LEAST), _MOST, (room.width - names - _BESIDE) / len(picture.columns))
+    lines = (text <= cell) + (0 < small <= cell and text <= cell)
+    height = row_height(len(picture.rows), _HEIGHTS[lines], picture.rows, room)
+    return Size(max(height, min(width_of(picture.row_name), _NAME)), len(picture.columns) * cell)
+
+
+def _lines(cell: MatrixCell) -> tuple[str, str]:
+    return cell.text, cell.small
+
+
+def _width_of(line: str) -> float:
+    """Inches that a cell needs for it."""
+    return width_of(line, SMALL, bold=True) + _PAD if line else 0.0
 
 
 def paint(ax: Axes, picture: Matrix, room: Room) -> Handles:
@@ -58,24 +76,30 @@ def paint(ax: Axes, picture: Matrix, room: Room) -> Handles:
     name_columns(ax, picture.columns, room)
     ax.tick_params(length=0, pad=4)
     x_title(ax, picture.column_name, look)
-    _, height = inches_of(ax)
-    ax.set_ylabel(limited(picture.row_name, max(height, 0.8)), fontsize=FONT, color=look.ink, labelpad=3)
-    for cell in picture.cells:
-        _fill(ax, cell, look)
+    y_title(ax, picture.row_name, look)
+    _fill(ax, picture, look)
     _write_cells(ax, picture, look)
     _draw_changes(ax, picture, look)
     return [_sign(each, look) for each in picture.legend]
 
 
-def _fill(ax: Axes, cell: MatrixCell, look: Look) -> None:
-    corner = (cell.column - 0.5, cell.row - 0.5)
-    ax.add_patch(Rectangle(corner, 1, 1, **_face(cell, look), linewidth=0.8, zorder=1))
+def _fill(ax: Axes, picture: Matrix, look: Look) -> None:
+    for failed in (False, True):
+        some = [cell for cell in picture.cells if cell.failed is failed]
+        faces = [_color(cell, look) for cell in some]
+        edge = {**_face(some[0], look), "facecolor": faces} if some else {}
+        ax.add_collection(PolyCollection([_corners(cell) for cell in some], linewidth=0.8, zorder=1, **edge))
+
+
+def _corners(cell: MatrixCell) -> list[tuple[float, float]]:
+    left, right, top, bottom = cell.column - 0.5, cell.column + 0.5, cell.row - 0.5, cell.row + 0.5
+    return [(left, top), (right, top), (right, bottom), (left, bottom)]
 
 
 def _face(cell: MatrixCell | MatrixLegend, look: Look) -> dict[str, Any]:
     """How a cell is filled; a hatch has the color of the edge."""
     if cell.failed:
-        return {"facecolor": look.back, "edgecolor": look.grid, "hatch": _HATCH}
+        return {"facecolor": look.back, "edgecolor": mixed(look.dim, look.back, 0.5), "hatch": _HATCH}
     return {"facecolor": _color(cell, look), "edgecolor": look.back}
 
 
@@ -112,7 +136,7 @@ def _fitting(text: str, room: float, bold: bool) -> str:
     """The text; of one that is too long its beginning, but half a number would mislead."""
     if width_of(text, SMALL, bold) <= room:
         return text
-    short = "" if text[:1].isdigit() else limited(text, room, SMALL, bold=bold)
+    short = "" if text.lstrip("+-~")[:1].isdigit() else limited(text, room, SMALL, bold=bold)
     return short if len(short) > 3 and "\n" not in short else ""
 
 
@@ -121,9 +145,7 @@ def _draw_changes(ax: Axes, picture: Matrix, look: Look) -> None:
     right = [((c.column + 0.5, c.row - 0.5), (c.column + 0.5, c.row + 0.5)) for c in picture.cells if c.right]
     below = [((c.column - 0.5, c.row + 0.5), (c.column + 0.5, c.row + 0.5)) for c in picture.cells if c.below]
     if right or below:
-        drawn = LineCollection(
-            [*right, *below], colors=look.ink, linewidths=_CHANGE, capstyle="projecting", zorder=3
-        )
+        drawn = LineCollection([*right, *below], colors=look.ink, linewidths=_CHANGE, capstyle="projecting", zorder=3)
         ax.add_collection(drawn, autolim=False)
 
 

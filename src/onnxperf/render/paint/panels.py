@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from onnxperf.render.charts.base import Chart, Layer, Picture
-from onnxperf.render.paint.legend import draw_legend
-from onnxperf.render.paint.shared import NAME_SHARE, Handles, Room, Size, look_of
+from onnxperf.render.paint.legend import alike, draw_legend, shared_legend
+from onnxperf.render.paint.shared import NAME_SHARE, Handles, Look, Room, Size, inches_of, look_of
 from onnxperf.render.paint.words import TITLE, limited
 
 _EDGE = 0.06
@@ -103,7 +103,7 @@ def text_piece(text: Text, gap: float) -> Piece:
 
 def panel_rows(figure: Figure, panels: Sequence[Panel], charts: Sequence[int]) -> dict[int, list[Piece]]:
     """The panels of each chart, in rows; axes of one kind begin at the same place."""
-    width = figure.get_size_inches()[0] - 2 * _EDGE
+    width = float(figure.get_size_inches()[0]) - 2 * _EDGE
     first = [_measured(panel, width, Margins(0.5, 0.1, 0, 0)) for panel in panels]
     left = {panel.painter: 0.0 for panel in panels}
     for panel, margins in zip(panels, first, strict=True):
@@ -112,8 +112,8 @@ def panel_rows(figure: Figure, panels: Sequence[Panel], charts: Sequence[int]) -
     for chart in dict.fromkeys(charts):
         mine = [place for place, each in enumerate(charts) if each == chart]
         several = [panels[place] for place in mine]
-        margins = [first[place]._replace(left=left[panels[place].painter]) for place in mine]
-        rows[chart] = _rows(figure, several, margins, width)
+        aligned = [first[place]._replace(left=left[panels[place].painter]) for place in mine]
+        rows[chart] = _rows(figure, several, aligned, width)
     return rows
 
 
@@ -128,7 +128,7 @@ def _measured(panel: Panel, width: float, margins: Margins) -> Margins:
 
 def _paint(panel: Panel, width: float, margins: Margins) -> Handles:
     """Paint a panel in so much width; what was painted before is gone."""
-    room = Room(NAME_SHARE * width, _ROOM_BELOW, 99.0, 0.0)
+    room = _room(width)
     size = panel.painter.size(panel.picture, room)
     inner = max(width - margins.left - margins.right, 0.5)
     panel.ax.clear()
@@ -136,16 +136,34 @@ def _paint(panel: Panel, width: float, margins: Margins) -> Handles:
     return panel.painter.paint(panel.ax, panel.picture, room)
 
 
+def _room(width: float) -> Room:
+    return Room(NAME_SHARE * width, _ROOM_BELOW, 99.0, 0.0, width)
+
+
 def _rows(figure: Figure, panels: Sequence[Panel], margins: Sequence[Margins], width: float) -> list[Piece]:
-    """Several small panels stand beside each other, all others below."""
+    """Several small panels stand beside each other, all others below; what they share is explained once."""
     columns = next((number for number in (3, 2) if _fit(panels, margins, width, number)), 1)
     cell = _cell(width, columns)
-    painted = [_finished(panel, cell, each) for panel, each in zip(panels, margins, strict=True)]
+    handles = [_paint(panel, cell, each) for panel, each in zip(panels, margins, strict=True)]
+    is_shared = len(panels) > 1 and bool(handles[0]) and alike(handles)
+    own = [[] for _ in panels] if is_shared else handles
+    around = [_finish(*each, cell) for each in zip(panels, own, margins, strict=True)]
     starts = range(0, len(panels), columns)
-    return [
-        _row(figure, panels[start : start + columns], painted[start : start + columns], margins, cell)
+    rows = [
+        _row(figure, panels[start : start + columns], around[start : start + columns], margins[start], cell)
         for start in starts
     ]
+    return [_legend_piece(figure, handles[0], width, look_of(panels[0].ax)), *rows] if is_shared else rows
+
+
+def _legend_piece(figure: Figure, handles: Handles, width: float, look: Look) -> Piece:
+    drawn = shared_legend(figure, handles, width, look)
+
+    def put(top: float) -> None:
+        whole = figure.get_size_inches()
+        drawn.set_bbox_to_anchor((_EDGE / whole[0], 1 - top / whole[1]), transform=figure.transFigure)
+
+    return Piece(float(drawn.get_window_extent().height) / figure.dpi, _BELOW, put)
 
 
 def _cell(width: float, columns: int) -> float:
@@ -155,7 +173,7 @@ def _cell(width: float, columns: int) -> float:
 def _fit(panels: Sequence[Panel], margins: Sequence[Margins], width: float, columns: int) -> bool:
     """Whether so many panels, which all know how wide they need to be, have room beside each other."""
     cell = _cell(width, columns)
-    room = Room(NAME_SHARE * cell, _ROOM_BELOW, 99.0, 0.0)
+    room = _room(width)
     widths = [panel.painter.size(panel.picture, room).width for panel in panels]
     pairs = zip(widths, margins, strict=True)
     return len(panels) > 1 and all(
@@ -163,26 +181,23 @@ def _fit(panels: Sequence[Panel], margins: Sequence[Margins], width: float, colu
     )
 
 
-def _finished(panel: Panel, width: float, margins: Margins) -> Margins:
-    """Paint a panel with its legend and its title; returns what is around its axes then."""
-    handles = _paint(panel, width, margins)
+def _finish(panel: Panel, handles: Handles, margins: Margins, width: float) -> Margins:
+    """Draw the legend and the title of a panel; returns what is around its axes then."""
     legend = draw_legend(panel.ax, handles, margins.left, width)
     if panel.title:
-        inches = panel.ax.get_window_extent().width / panel.ax.figure.dpi
+        inches, _ = inches_of(panel.ax)
         words = limited(panel.title, width, TITLE, most=2, bold=True)
         title = panel.ax.set_title(words, loc="left", pad=legend + _PAD, fontsize=TITLE, x=-margins.left / inches)
         title.set(color=look_of(panel.ax).ink, fontweight="bold")
     return _margins(panel.ax)
 
 
-def _row(
-    figure: Figure, panels: Sequence[Panel], around: Sequence[Margins], margins: Sequence[Margins], cell: float
-) -> Piece:
+def _row(figure: Figure, panels: Sequence[Panel], around: Sequence[Margins], margins: Margins, cell: float) -> Piece:
     """Panels whose axes begin at the same height."""
-    heights = [panel.ax.get_window_extent().height / figure.dpi for panel in panels]
+    heights = [inches_of(panel.ax)[1] for panel in panels]
     above = max(each.above for each in around)
     below = max(height + each.below for height, each in zip(heights, around, strict=True))
-    left = margins[0].left
+    left = margins.left
 
     def put(top: float) -> None:
         width, whole = figure.get_size_inches()

@@ -17,8 +17,10 @@ from msgspec.structs import replace
 
 from onnxperf.render.charts.base import Axis, linear_ticks
 from onnxperf.render.charts.plot import Dash, Level, Plot, PlotMark, PlotSpan, Series, Symbol
-from onnxperf.render.paint.free import Box, Free, Floats
+from onnxperf.render.paint.axes import plot_axes
+from onnxperf.render.paint.free import Box, Floats, Free
 from onnxperf.render.paint.shared import (
+    NOTHING,
     SCALE,
     Handles,
     Look,
@@ -29,7 +31,6 @@ from onnxperf.render.paint.shared import (
     look_of,
     mixed,
     nothing,
-    plot_axes,
     sound,
     write,
 )
@@ -58,7 +59,7 @@ _MEANINGS: dict[Symbol, str] = {
     "up": "beyond the axis",
     "down": "beyond the axis",
 }
-_BAND, _SHADE, _AREA = 0.2, 0.22, 0.25
+_BAND, _SHADE, _AREA = 0.2, 0.18, 0.25
 """Opacity of a band around a line, of a stretch of the axis, and of a histogram."""
 _SMALLEST, _LARGEST = 10.0, 260.0
 """Areas of points in square points."""
@@ -73,27 +74,31 @@ _LABEL = 1.5
 
 def size(picture: Plot, room: Room) -> Size:  # noqa: ARG001
     """As its maker wants it."""
-    return Size(max(picture.height - _AROUND, 60) * SCALE)
+    return Size(max(picture.height - _AROUND, 60) * SCALE if _has_data(picture) else NOTHING)
 
 
 def paint(ax: Axes, picture: Plot, room: Room) -> Handles:
     """All parts of a plot; returns what the legend explains."""
-    drawn = [each for each in picture.series if any(map(sound, each.ys))]
-    if not (drawn or picture.marks or picture.spans or picture.levels):
+    if not _has_data(picture):
         return nothing(ax)
     look = look_of(ax)
     bare(ax, look)
     x = _first_view(picture)
     plot_axes(ax, x, picture.y, look, room)
     _draw_behind(ax, picture, look)
-    shared = Counter(series.color for series in drawn)
-    for series in picture.series:
-        _draw_series(ax, series, picture, look, shared[series.color] > 1)
+    signs = _signs(ax, picture)
+    for series, sign in zip(picture.series, signs, strict=True):
+        _draw_series(ax, series, picture, look, sign)
     marks = [*picture.marks, *(mark for series in picture.series for mark in _beyond(series, picture.y))]
     marks = [_at_edge(mark, picture.y) for mark in marks if x.low <= mark.x <= x.high]
     _draw_marks(ax, marks, look)
     _write_words(ax, picture, marks, look)
     return _handles(ax, picture, marks, look)
+
+
+def _has_data(picture: Plot) -> bool:
+    has_points = any(sound(y) for each in picture.series for y in each.ys)
+    return has_points or bool(picture.marks or picture.spans or picture.levels)
 
 
 def _first_view(picture: Plot) -> Axis:
@@ -120,15 +125,14 @@ def _draw_behind(ax: Axes, picture: Plot, look: Look) -> None:
         ax.axhline(level.y, color=look.dim, linewidth=0.8, linestyle=_DASHES["dashed"], zorder=1)
 
 
-def _draw_series(ax: Axes, series: Series, picture: Plot, look: Look, has_twin: bool) -> None:
+def _draw_series(ax: Axes, series: Series, picture: Plot, look: Look, sign: dict[str, Any]) -> None:
     color = look.colors[series.color]
     _draw_band(ax, series, color)
     line: dict[str, Any] = {"color": color, "linestyle": _DASHES[series.dash], "linewidth": 1.3, "zorder": 2.5}
     if series.shape == "points":
         _draw_points(ax, series, color, look)
     elif series.shape == "line":
-        sign = _sign_of(series, look) | _every(ax, series, has_twin)
-        ax.plot(series.xs, _numbers(series.ys), **line, **sign)
+        ax.plot(series.xs, _numbers(series.ys), **line, **_sign_of(series, look) | sign)
     else:
         xs, ys = _outline(series, picture.x)
         ax.plot(xs, ys, **line, solid_joinstyle="miter")
@@ -178,10 +182,18 @@ def _sign_of(series: Series, look: Look) -> dict[str, Any]:
     return {"marker": _SHAPES[series.symbol % len(_SHAPES)], **how}
 
 
+def _signs(ax: Axes, picture: Plot) -> list[dict[str, Any]]:
+    """At which points of each series signs stand."""
+    sharing = Counter(series.color for series in picture.series)
+    return [_every(ax, series, sharing[series.color] > 1) for series in picture.series]
+
+
 def _every(ax: Axes, series: Series, has_twin: bool) -> dict[str, Any]:
     """A sign at each point of a line, if they are apart; of many only some, where signs tell lines apart."""
     width, _ = inches_of(ax)
     number = len(series.xs)
+    if number <= 2 and not series.words:
+        return {"marker": ""}  # a line that joins places, such as a roof
     if number <= 72 * width / 7:
         return {}
     return {"markevery": max(number // 9, 1)} if has_twin else {"marker": ""}
@@ -299,18 +311,19 @@ def _write_level(free: Free, level: Level, look: Look) -> None:
 
 
 def _write_span(free: Free, span: PlotSpan, look: Look) -> None:
-    """At the top of a stretch, if it is wide enough."""
+    """At the top of a stretch, if it is wide enough; in its middle, unless something is there."""
     left, right = free.ax.get_xlim()
     ends = free.points([max(span.low, left), min(span.high, right)], [free.ax.get_ylim()[1]] * 2)
     width, height = 72 * width_of(span.label, SMALL), 72 * height_of(1, SMALL)
     if not span.label or len(ends) < 2 or ends[1][0] - ends[0][0] < width + 4:
         return
-    middle, top = float(ends[0][0] + ends[1][0]) / 2, float(free.shape[0])
+    first, last, top = float(ends[0][0]) + 2, float(ends[1][0]) - 2 - width, float(free.shape[0])
     for down in np.arange(1.0, top / 3, 3.0):
-        box = Box(middle - width / 2, top - down - height, middle + width / 2, top - down)
-        if free.is_free(box):
-            _put(free, span.label, box, look)
-            return
+        for left in ((first + last) / 2, first, last):
+            box = Box(left, top - down - height, left + width, top - down)
+            if free.is_free(box):
+                _put(free, span.label, box, look)
+                return
 
 
 def _put(free: Free, words: str, box: Box, look: Look) -> None:
@@ -338,9 +351,8 @@ def _write_names(free: Free, several: Sequence[Series], look: Look) -> None:
 
 def _handles(ax: Axes, picture: Plot, marks: Sequence[PlotMark], look: Look) -> Handles:
     """Series, shades and signs, each once; a single series needs no legend."""
-    shared = Counter(series.color for series in picture.series)
-    signs = {id(each): _every(ax, each, shared[each.color] > 1) for each in picture.series}
-    found = {each.name: _series_sign(each, look, signs[id(each)]) for each in picture.series if each.name}
+    signs = zip(picture.series, _signs(ax, picture), strict=True)
+    found = {each.name: _series_sign(each, look, sign) for each, sign in signs if each.name}
     for span in picture.spans:
         if span.name:
             color = mixed(look.colors[span.color], look.back, _SHADE)
@@ -361,5 +373,3 @@ def _series_sign(series: Series, look: Look, sign: dict[str, Any]) -> Line2D | P
     has_sign = series.shape == "points" or (series.shape == "line" and "marker" not in sign)
     sign = _sign_of(series, look) if has_sign else {}
     return Line2D([], [], color=color, linestyle=line, linewidth=1.3, label=series.name, **sign)
-
-

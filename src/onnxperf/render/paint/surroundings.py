@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from matplotlib.axes import Axes
-from matplotlib.transforms import Bbox
+from matplotlib.transforms import Bbox, BboxBase
 
 from onnxperf.render.paint.shared import Room, dots
 
@@ -37,12 +37,12 @@ def room_around(ax: Axes) -> Room:
     )
 
 
-def _to_below(here: Bbox, whole: Bbox, others: list[Bbox]) -> float:
+def _to_below(here: Bbox, whole: BboxBase, others: list[Bbox]) -> float:
     """A neighbor needs half of what is between both for its title."""
     gap = here.y0 - max((box.y1 for box in others if box.y1 <= here.y0), default=-math.inf)
     return float(min(gap / 2, here.y0 - whole.y0))
 
 
-def _to_above(here: Bbox, whole: Bbox, others: list[Bbox]) -> float:
+def _to_above(here: Bbox, whole: BboxBase, others: list[Bbox]) -> float:
     gap = min((box.y0 for box in others if box.y0 >= here.y1), default=math.inf) - here.y1
     return float(min(gap / 2, whole.y1 - here.y1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
+from itertools import accumulate
 
 from matplotlib import rcParams
 from matplotlib.font_manager import FontProperties, fontManager
@@ -30,7 +31,7 @@ _SCRIPTS = (
     "Noto Sans",
 )
 """Fonts for what the usual one lacks, of which those that are installed are used."""
-_BREAKS = "/._-:, "
+BREAKS = "/._-:, "
 """Signs behind which a name may continue on the next line."""
 
 
@@ -47,9 +48,7 @@ def _installed() -> tuple[str, ...]:
 
 def width_of(text: str, size: float = FONT, bold: bool = False) -> float:
     """Width of the longest line in inches."""
-    family = tuple(rcParams["font.family"])
-    lines = (sum(_part(sign, family, bold) for sign in line) for line in text.split("\n"))
-    return max(lines) * size / 72
+    return max(sum(_widths(line, bold)) for line in text.split("\n")) * size / 72
 
 
 def height_of(lines: int, size: float = FONT) -> float:
@@ -57,9 +56,14 @@ def height_of(lines: int, size: float = FONT) -> float:
     return lines * LINE * size / 72
 
 
+def _widths(text: str, bold: bool) -> list[float]:
+    """Widths of signs in parts of the size of their font; pairs that stand closer to each other only make room."""
+    family = tuple(rcParams["font.family"])
+    return [_part(sign, family, bold) for sign in text]
+
+
 @lru_cache(maxsize=10_000)
 def _part(sign: str, family: tuple[str, ...], bold: bool) -> float:
-    """Width of one sign in parts of the size of its font; pairs that stand closer to each other only make room."""
     font = FontProperties(family=list(family), size=100, weight="bold" if bold else "normal")
     width, _, _ = text_to_path.get_text_width_height_descent(sign, font, False)
     return float(width) / 100
@@ -67,24 +71,22 @@ def _part(sign: str, family: tuple[str, ...], bold: bool) -> float:
 
 def wrapped(text: str, inches: float, size: float = FONT, *, bold: bool = False, breaks: str = " ") -> list[str]:
     """Lines that are no wider than this, broken behind one of these signs where there is one in their second half."""
-    lines = []
-    while width_of(text, size, bold) > inches:
-        most = _most(text, inches, size, bold)
-        ends = (text.rfind(sign, most // 2, most + (sign == " ")) + 1 for sign in breaks)
+    widths, room = _widths(text, bold), inches * 72 / size
+    lines, start = [], 0
+    while sum(widths[start:]) > room:
+        most = start + _most(widths[start:], room)
+        ends = (text.rfind(sign, (start + most) // 2, most + (sign == " ")) + 1 for sign in breaks)
         end = max(ends, default=0) or most
-        lines.append(text[:end].rstrip())
-        text = text[end:].lstrip()
-    return [*lines, text] if text or not lines else lines
+        lines.append(text[start:end].rstrip())
+        start = end + len(text[end:]) - len(text[end:].lstrip())
+    rest = text[start:]
+    return [*lines, rest] if rest or not lines else lines
 
 
-def _most(text: str, inches: float, size: float, bold: bool) -> int:
+def _most(widths: Sequence[float], room: float) -> int:
     """How many signs have room, at least one."""
-    used = 0.0
-    for place, sign in enumerate(text):
-        used += width_of(sign, size, bold)
-        if used > inches:
-            return max(place, 1)
-    return len(text)
+    ends = accumulate(widths)
+    return max(next((place for place, end in enumerate(ends) if end > room), len(widths)), 1)
 
 
 def limited(text: str, inches: float, size: float = FONT, *, most: int = 1, bold: bool = False) -> str:
@@ -116,8 +118,8 @@ def _narrower(names: Sequence[str], fits: Callable[[str], bool], laid: Callable[
 
 
 def _on_lines(name: str, inches: float, size: float) -> str:
-    return "\n".join(wrapped(name, inches, size, breaks=_BREAKS))
+    return "\n".join(wrapped(name, inches, size, breaks=BREAKS))
 
 
 def _fits(name: str, inches: float, size: float, most: int) -> bool:
-    return len(wrapped(name, inches, size, breaks=_BREAKS)) <= most
+    return len(wrapped(name, inches, size, breaks=BREAKS)) <= most

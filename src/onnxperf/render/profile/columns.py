@@ -208,13 +208,13 @@ def limit_columns(rows: Sequence[Timed[Any]]) -> list[Column[Timed[Any]]]:
     columns: list[Column[Limit]] = [
         Column("flop", "FLOP", lambda limit: limit.flop if limit.counted else None, FLOP, 100, text=_flop),
         Column("moved_bytes", "bytes", lambda limit: limit.moved_bytes, AMOUNT_BYTES, 100, text=_bytes),
-        Column("flop_per_byte", "FLOP/B", flop_per_byte, RATE, 140),
         Column("gflop_per_s", "GFLOP/s", lambda limit: limit.gflop_per_s, RATE, 70, text=_gflop),
         Column("gb_per_s", "GB/s", lambda limit: limit.gb_per_s, RATE, 70, text=_gb),
         Column("bound", "limit", lambda limit: limit.bound, TEXT, 80, "dim", lambda limit: BOUNDS[limit.bound]),
         for_files("limit_us", lambda limit: limit.limit_us, US),
         Column("times_limit", "x limit", lambda limit: limit.ratio if limit.is_judged else None, RATIO, text=_of_limit),
         Column("could_win_us", "could win", could_win_us, US),
+        Column("flop_per_byte", "FLOP/B", flop_per_byte, RATE, 140),
     ]
     return [column.of(lambda row: row.limit) for column in columns]
 

@@ -12,7 +12,7 @@ from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import Chart, colors_of, microsecond_unit
 from onnxperf.render.charts.forest import forest_chart
 from onnxperf.render.kit.page import GAP, Heading, Line, Page, Section, closing
-from onnxperf.render.profile.charts import ELSEWHERE
+from onnxperf.render.kit.table import Table
 from onnxperf.render.profile.diff_tables import (
     COMPARED,
     Times,
@@ -56,13 +56,13 @@ def diff_page(diff: Diff, screen: Shown, page: Shown, kinds: Sequence[DiffSum]) 
     common = [fact for fact in profile_facts(diff.before) if fact in facts[1]]
     raced = race_line(diff.race) if diff.race is not None else ""
     interrupted = any(part.interrupted for part in (diff.before, diff.after, diff.race) if part is not None)
-    sources = [sources_table(diff, screen.sources, "screen"), *sources_charts(page.sources)]
+    sources = [sources_table(diff, screen.sources, "screen"), *sources_charts(diff, page.sources)]
     nodes = [nodes_table(diff, screen.nodes, on="screen"), *nodes_charts(diff, kinds)]
     return [
         Heading(f"{name_of(diff.before.model)} against {name_of(diff.after.model)}", common),
         Section("Sides", [sides_table(diff), *([GAP, Line(raced, on="screen")] if raced else [])]),
         *(race_sections(diff.race) if diff.race is not None else []),
-        Section("Original nodes", [*sources, sources_table(diff, page.sources, "page")]),
+        Section("Original nodes", sources),
         Section("Operators", [*operators_charts(diff), *_change_charts(diff)], "page"),
         Section("Executed nodes", [*nodes, nodes_table(diff, page.nodes, on="page")]),
         *closing(diff.answer, diff.notes, interrupted),
@@ -115,7 +115,7 @@ def operators_charts(diff: Diff) -> list[Chart]:
     executed = f"How often {count(len(pairs), 'operator')} are executed in an inference."
     return [
         bars_chart("Time per operator", summary, timed, operators_table(diff), "page"),
-        bars_chart("Executions per operator", executed, counted, ELSEWHERE, "page"),
+        bars_chart("Executions per operator", executed, counted, on="page"),
     ]
 
 
@@ -131,43 +131,40 @@ def _change_charts(diff: Diff) -> list[Chart]:
     names, keys = [*(each.name for each in kept), "all nodes"], [*(each.key for each in kept), ""]
     series = BarSeries("", [*changes, whole], [*map(signed, changes), signed(whole)])
     drawn = bars(names, [series], "change per inference", microsecond_unit(series.values), keys=keys)
-    return [bars_chart("Change per operator", summary, drawn, ELSEWHERE, "page")]
+    return [bars_chart("Change per operator", summary, drawn, on="page")]
 
 
-def sources_charts(changes: Sequence[SourceChange]) -> list[Chart]:
+def sources_charts(diff: Diff, changes: Sequence[SourceChange]) -> list[Chart]:
     """The original nodes whose time changed the most: their speedups if launches were compared, else their times."""
     ranked = sorted(changes, key=lambda each: -abs(change_us(times_of(each))))
-    tested = [each for each in ranked if each.speedup is not None]
-    return _speedups(changes, tested[:_MOST_SOURCES]) if tested else _changes(ranked)
-
-
-def _speedups(changes: Sequence[SourceChange], tested: Sequence[SourceChange]) -> list[Chart]:
+    table = sources_table(diff, changes)
+    tested = [each for each in ranked if each.speedup is not None][:_MOST_SOURCES]
+    if not tested:
+        return _source_bars(ranked, table)
     proven = sum(each.verdict in ("faster", "slower") for each in changes)
     summary = (
         f"Speedups of the {count(len(tested), 'group')} of original nodes whose time changed the most, of "
         f"{len(changes):,}; right of 1 is faster. {count(proven, 'change')} {'is' if proven == 1 else 'are'} proven."
     )
-    return forest_chart("Speedup per original node", summary, COMPARED, tested, table=ELSEWHERE, on="page")
+    return forest_chart("Speedup per original node", summary, COMPARED, tested, table=table, on="page")
 
 
-def _changes(ranked: Sequence[SourceChange]) -> list[Chart]:
+def _source_bars(ranked: Sequence[SourceChange], table: Table[SourceChange]) -> list[Chart]:
     kept, rest = ranked[:_MOST_SOURCES], ranked[_MOST_SOURCES:]
     if not kept:
         return []
+    names, keys, pale = [each.label for each in kept], [*map(key_of, kept)], [bool(each.doubt) for each in kept]
     values = [change_us(times_of(each)) for each in kept]
-    names, keys = [each.label for each in kept], [key_of(each) for each in kept]
-    pale = [bool(each.doubt) for each in kept]
-    whole = math.fsum(change_us(times_of(each)) for each in ranked)
     if rest:
-        values, pale = [*values, whole - math.fsum(values)], [*pale, False]
-        names, keys = [*names, count(len(rest), "other")], [*keys, ""]
+        values.append(math.fsum(change_us(times_of(each)) for each in rest))
+        names, keys, pale = [*names, count(len(rest), "other")], [*keys, ""], [*pale, False]
     summary = (
-        f"How the time of {count(len(ranked), 'group')} of original nodes changed, {signed(whole)} in all; below 0 is "
-        "time won, pale bars are not proven to differ."
+        f"How the time of {count(len(ranked), 'group')} of original nodes changed, {signed(math.fsum(values))} in all; "
+        "below 0 is time won, pale bars are not proven to differ."
     )
     series = BarSeries("", values, [*map(signed, values)], pale=pale)
     drawn = bars(names, [series], "change per inference", microsecond_unit(values), keys=keys)
-    return [bars_chart("Change per original node", summary, drawn, ELSEWHERE, "page")]
+    return [bars_chart("Change per original node", summary, drawn, table, "page")]
 
 
 def _sides(
@@ -189,5 +186,6 @@ def _whole(diff: Diff, pairs: Sequence[Times]) -> str:
     """What the bars of each side add up to."""
     before, after = sums_of(pairs)
     first, second = map(name_of, side_names(diff))
+    speedup = ratio_of(before, after)
     times = f"{microseconds(before)} in {first}, {microseconds(after)} in {second}"
-    return f"All nodes: {times}, {ratio(ratio_of(before, after))}."
+    return f"All nodes: {times}{'' if speedup is None else f', {ratio(speedup)}'}."

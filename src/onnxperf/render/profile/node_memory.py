@@ -43,8 +43,10 @@ _ROOM = 0.18
 
 def node_memory_page(record: NodeMemories) -> Page:
     """Levels, the nodes with the most bytes in use, the curve, the peak, notes."""
+    facts = [f"onnxruntime's arena in iteration {record.iteration}"]
     return [
-        Heading(record.model, [f"onnxruntime's arena in iteration {record.iteration}"]),
+        Heading(record.model, facts),
+        Flow(facts, on="page"),
         Flow(_levels(record)),
         most_table(record)._replace(on="screen"),
         Section("Memory", memory_charts(record)),
@@ -185,13 +187,11 @@ def _before_nodes(record: NodeMemories) -> list[PlotSpan]:
 
 
 def _levels_text(record: NodeMemories, held: int) -> str:
-    levels = {
-        "packed weights take": record.loaded_bytes,
-        "before the first node it has": record.base_bytes,
-        "it held": held or None,
-    }
-    said = [f"{words} {size(count)}" for words, count in levels.items() if count is not None]
-    return f"{capital(', '.join(said))}." if said else ""
+    loaded, base = record.loaded_bytes, record.base_bytes
+    said = [] if loaded is None else [f"packed weights take {size(loaded)}"]
+    said += [] if base is None else [f"{size(base)} are in use before the first node"]
+    said += [f"the arena held {size(held)}"] if held else []
+    return f"{capital('; '.join(said))}." if said else ""
 
 
 def _thinned(nodes: Sequence[NodeMemory]) -> list[int]:

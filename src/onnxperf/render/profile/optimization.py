@@ -10,11 +10,11 @@ from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BLUE, GREY, Chart
 from onnxperf.render.kit.column import NAME, TEXT, WHOLE, Column, for_files
 from onnxperf.render.kit.machine import cpu_text, runtime_texts
-from onnxperf.render.kit.page import GAP, Heading, Line, Page, Section, closing
+from onnxperf.render.kit.page import GAP, Flow, Heading, Line, Page, Section, closing
 from onnxperf.render.kit.table import Footer, Table
 from onnxperf.render.profile.groups import TIMELESS, gone, inside, members
 from onnxperf.render.profile.page import session_facts
-from onnxperf.wording.names import first_of
+from onnxperf.wording.names import first_of, name_of
 from onnxperf.wording.nodes import nodes_text
 from onnxperf.wording.numbers import count, grouped, signed
 
@@ -40,9 +40,10 @@ class OperatorCount(NamedTuple):
 def optimization_page(record: Optimization, everything: bool = False) -> Page:
     """Operators before and after, what became of the nodes, answer, notes; long lists are cut unless `everything`."""
     changed = [group for group in record.groups if group.kind != "kept"]
-    lines = _groups(record, None if everything else SHORT_LIST)
+    lines, facts = _groups(record, None if everything else SHORT_LIST), _facts(record)
     return [
-        Heading(record.model, _facts(record)),
+        Heading(record.model, facts),
+        Flow(facts, on="page"),
         Section("Operators", counts_charts(record)),
         Section("Nodes", list(lines), on="screen"),
         Section("Nodes", [_groups_table(changed[:_MOST_ROWS])] if changed else [], on="page"),
@@ -122,7 +123,9 @@ def _original(group: SourceGroup) -> str:
 
 
 def _executed(group: SourceGroup) -> str:
-    return members(group.executed_ops, group.executed) if group.executed else ""
+    """The executed nodes; of a duplicate the one that was kept."""
+    kept = f"= {name_of(group.same_as)}" if group.same_as else ""
+    return members(group.executed_ops, group.executed) if group.executed else kept
 
 
 def _groups(record: Optimization, most: int | None) -> Iterator[Line]:

@@ -39,9 +39,10 @@ def profile_page(
 
     A timeline may be longer than the one of the record, and a graph is not in it.
     """
-    found = timeline or (lambda: profile.timeline)
+    found, facts = timeline or (lambda: profile.timeline), profile_facts(profile)
     return [
-        Heading(profile.model, profile_facts(profile)),
+        Heading(profile.model, facts),
+        Flow(facts, on="page"),
         Flow(_times(profile)),
         Section("Operators", operators_charts(profile)),
         Section("Nodes", _nodes(profile, top)),

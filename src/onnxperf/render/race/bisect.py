@@ -13,7 +13,7 @@ from onnxperf.render.charts.forest import forest_chart
 from onnxperf.render.kit.column import BYTES, FACTOR, NAME, NS, TEXT, US, Column, Format, field_columns
 from onnxperf.render.kit.comparison import Compared, ratio_columns
 from onnxperf.render.kit.machine import cpu_text
-from onnxperf.render.kit.page import Heading, Page, Part, Section, closing
+from onnxperf.render.kit.page import Flow, Heading, Page, Part, Section, closing
 from onnxperf.render.kit.table import Table
 from onnxperf.render.race.sections import cases_sections
 from onnxperf.wording.names import name_of
@@ -37,19 +37,17 @@ def bisect_page(record: Bisection) -> Page:
     steps: list[Part] = [*steps_charts(record)] or ([steps_table(record)] if record.steps else [])
     races = {f"{row.number}: {name_of(row.step.candidate)}": row.step.race for row in _numbered(record)}
     raced = {label: race for label, race in races.items() if race is not None}
+    what = count(len(record.candidates), "candidate") if record.candidates else f"{record.good} and {record.bad}"
+    facts = [f"bisecting {record.over} by {record.by}", what]
+    cpu = [cpu_text(record.machine)] if record.machine is not None else []
     return [
-        Heading(record.model, _facts(record)),
+        Heading(record.model, [*facts, *cpu]),
+        Flow(facts, on="page"),
         Section("Comparisons", steps),
         Section("Operators behind it", operators_charts(record), "page"),
         *closing(record.answer, record.notes, record.interrupted),
         *(cases_sections(raced, "Races") if raced else []),
     ]
-
-
-def _facts(record: Bisection) -> list[str]:
-    what = count(len(record.candidates), "candidate") if record.candidates else f"{record.good} and {record.bad}"
-    cpu = [cpu_text(record.machine)] if record.machine is not None else []
-    return [f"bisecting {record.over} by {record.by}", what, *cpu]
 
 
 def _numbered(record: Bisection) -> list[NumberedStep]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from onnxperf.records.race import P90_CALLS, P99_CALLS, Case, Subject
@@ -103,10 +103,10 @@ def _nearly_slowest(times: Sequence[int]) -> float:
 
 def _histogram(row: _Calls, edges: Sequence[float], look: Look, alone: bool) -> Series:
     below = [bisect_left(row.times, edge) for edge in edges]
-    shares = [(after - before) / len(row.times) for before, after in zip(below, below[1:], strict=False)]
+    shares = [(after - before) / len(row.times) for before, after in pairwise(below)]
     words = [
         f"{percent(share)} of {count(len(row.times), 'call')}\nin {duration(low)} to {duration(high)}"
-        for share, low, high in zip(shares, edges, edges[1:], strict=False)
+        for share, (low, high) in zip(shares, pairwise(edges), strict=True)
     ]
     # From zero at the first edge, and back to it at the last.
     return with_rounded(

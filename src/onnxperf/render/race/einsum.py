@@ -44,11 +44,12 @@ class _Bar(NamedTuple):
 
 def plan_page(plan: EinsumPlan, row_notes: Sequence[str] = ()) -> Page:
     """What was searched, the winner, the final race with notes on its rows, answer, notes, and the letter orders."""
-    table = race_table(plan)
+    table, facts = race_table(plan), plan_facts(plan)
     raced: list[Part] = [*race_charts(plan)] or [table]
     race = race_sections(plan.race, _RACE) if plan.race is not None else []
     return [
-        Heading(plan.equation, plan_facts(plan)),
+        Heading(plan.equation, [*facts, *machine_texts(plan.machine)]),
+        Flow(facts, on="page"),
         Flow([search_text(plan)]),
         Flow(winner_texts(plan)),
         Section(_RACE, [*raced, Line(_LEGEND, "dim"), *_below(plan, row_notes)] if table.rows else []),
@@ -59,11 +60,10 @@ def plan_page(plan: EinsumPlan, row_notes: Sequence[str] = ()) -> Page:
 
 
 def plan_facts(plan: EinsumPlan) -> list[str]:
-    """Shapes, types, and where and how it was measured."""
+    """Shapes, types, and how it was measured."""
     facts = [shapes_words(plan.shapes), plan.dtype, count(plan.threads, "thread")]
     facts += ["only standard operators"] if plan.portable else []
-    facts += [plan.runtime] if plan.runtime != "ort" else []
-    return [*facts, *machine_texts(plan.machine)]
+    return [*facts, plan.runtime] if plan.runtime != "ort" else facts
 
 
 def search_text(plan: EinsumPlan) -> str:

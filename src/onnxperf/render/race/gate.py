@@ -11,7 +11,7 @@ from onnxperf.render.charts.forest import forest_chart
 from onnxperf.render.kit.column import FACTOR, Column
 from onnxperf.render.kit.comparison import Compared, comparison_table
 from onnxperf.render.kit.machine import cpu_text
-from onnxperf.render.kit.page import Heading, Page, Part, Section, closing
+from onnxperf.render.kit.page import Flow, Heading, Page, Part, Section, closing
 from onnxperf.render.kit.table import Table
 from onnxperf.render.race.sections import cases_sections, labels_of
 from onnxperf.wording.names import dims_text, name_of
@@ -29,11 +29,12 @@ _AMOUNTS: dict[str, Callable[[float], str]] = {
 def gate_page(record: Gate) -> Page:
     """Every limit and every control, then the answer and the races."""
     cpu = [cpu_text(record.machine)] if record.machine is not None else []
-    facts = [f"against {name_of(record.baseline)}", count(len(record.races), "race"), *cpu]
+    facts = [f"against {name_of(record.baseline)}", count(len(record.races), "race")]
     limits: list[Part] = [*limits_charts(record)] or ([limits_table(record)] if _rows(record) else [])
     races = cases_sections(labels_of(record.races), "Races") if record.races else []
     return [
-        Heading(record.model, facts),
+        Heading(record.model, [*facts, *cpu]),
+        Flow(facts, on="page"),
         Section("Limits", limits),
         *closing(record.answer, record.notes, record.interrupted),
         *races,

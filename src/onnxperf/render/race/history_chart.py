@@ -76,15 +76,13 @@ def levels(series: HistorySeries) -> list[tuple[int, int, float]]:
 
 
 def _levels(kept: Sequence[tuple[int, int, float]], first: int) -> list[Series]:
-    """One line with a gap at each change."""
-    xs: list[float] = []
-    ys: list[float | None] = []
-    words: list[str] = []
-    for begin, end, ns in kept:
-        xs += [max(begin, first) - first - 0.5, end - first + 0.5, end - first + 0.5]
-        ys += [ns, ns, None]
-        words += [f"level {duration(ns)}"] * 3
-    return [with_rounded(Series("level between change points", xs, ys, GREY, words=words))] if kept else []
+    """The level at every run: a step at each change."""
+    if not kept:
+        return []
+    ys = [ns for begin, end, ns in kept for _ in range(max(begin, first), end + 1)]
+    words = [f"level {duration(ns)}" for ns in ys]
+    xs = [float(place) for place in range(len(ys))]
+    return [with_rounded(Series("level between change points", xs, ys, GREY, "step", words))]
 
 
 def _mark(change: ChangePoint, first: int) -> PlotMark:

@@ -25,9 +25,7 @@ def part_charts(cases: Mapping[str, Case]) -> list[Chart]:
 def split_chart(cases: Mapping[str, Case]) -> list[Chart]:
     """Preparing, computing and fetching, as far as calls were divided."""
     rows = [row for row in raced(cases) if row.subject.split is not None]
-    summary = (
-        f"Medians of calls that were timed part by part ({', '.join(PARTS)}), for {count(len(rows), 'subject')}."
-    )
+    summary = f"Medians of calls that were timed part by part ({', '.join(PARTS)}), for {count(len(rows), 'subject')}."
     pictures = {
         label: _split_bars(several)
         for label, case in cases.items()

@@ -21,7 +21,7 @@ from onnxperf.render.kit.column import (
     for_screens,
 )
 from onnxperf.render.kit.comparison import STATUS_STYLES, Compared, comparison_columns
-from onnxperf.render.kit.page import Heading, Line, Page, Section, closing
+from onnxperf.render.kit.page import Heading, Line, Page, Part, Section, closing
 from onnxperf.render.kit.table import Table
 from onnxperf.wording.names import dims_text, listed, name_of, shortened, with_reasons
 from onnxperf.wording.numbers import count, duration
@@ -94,10 +94,12 @@ def _cases(run: KeptRun) -> str:
 def comparison_page(comparison: RunComparison) -> Page:
     """The times of both runs, the verdicts on the second, and why; of many cases, the yardstick's are left out."""
     rows = _judged(comparison)
+    table: list[Part] = [comparison_table(comparison, rows)]
+    shown = comparison_charts(comparison) or table
     dims = dims_text(rows[0].dims) if rows and not _several(comparison) else ""
     return [
         Heading(f"{comparison.second} against {comparison.first}", [dims, "two runs, not measured in turn"]),
-        Section("Speedups", comparison_charts(comparison) or [comparison_table(comparison, rows)]),
+        Section("Speedups", shown),
         *closing(comparison.answer, [*comparison.notes, *_reasons(comparison.rows)]),
     ]
 

@@ -66,9 +66,9 @@ def _race(cases: Cases) -> list[Any]:
     rows = raced(cases)
     if not rows:
         return []
-    shown = speedup_chart(cases) or time_chart(cases) or [race_table(rows)]
-    subjects = [row.subject for row in rows]
-    legend = " · ".join(_legends(subjects))
+    table: list[Any] = [race_table(rows)]
+    shown = speedup_chart(cases) or time_chart(cases) or table
+    legend = " · ".join(_legends([row.subject for row in rows]))
     return [*shown, *([Line(legend, "dim")] if legend else []), *_reasons(cases)]
 
 
@@ -93,7 +93,8 @@ def time_chart(cases: Cases) -> list[Chart]:
     """The time of a call of each subject."""
     looks = looks_of(cases.values())
     pictures = {label: _times(case, looks) for label, case in cases.items() if any(map(_time, case.subjects))}
-    summary = "The undisturbed time of a call."
+    number = sum(len(each.names) for each in pictures.values())
+    summary = f"Undisturbed time of a call of {count(number, 'subject')}."
     return chosen_chart("Time per call", summary, pictures, race_table(raced(cases)), CASE)
 
 
@@ -164,12 +165,12 @@ def _legends(subjects: Sequence[Subject]) -> list[str]:
 
 
 def _reasons(cases: Cases) -> list[Line]:
-    """Why subjects failed, unless the answer says so."""
+    """Why subjects failed, unless the answer says so; a page has that among what limits the answer."""
     lines = []
     for label, case in cases.items():
         unsaid = [each for each in case.subjects if each.reason and each.reason not in case.answer]
         for status in dict.fromkeys(subject.status for subject in unsaid):
             texts = with_reasons((each.name, each.reason) for each in unsaid if each.status == status)
             place = f"{label}, " if label else ""
-            lines += [Line(f"{place}{text}", STATUS_STYLES[status], indent=2) for text in texts]
+            lines += [Line(f"{place}{text}", STATUS_STYLES[status], indent=2, on="screen") for text in texts]
     return lines

@@ -185,10 +185,10 @@ def cases_table(models: Sequence[SweepModel], title: str = "", per_1000: bool = 
         *(column.of(lambda row: row.case) for column in dim_columns(cases)),
         for_files("unit", lambda _row: unit),
     ]
-    rivals = {name for row in rows for name in row.duels}
-    for name in subjects_of(cases):
+    names, rivals = subjects_of(cases), {name for row in rows for name in row.duels}
+    for name in names:
         columns += [_time_column(name, seconds), for_files(f"{name} status", _status_of(name))]
-        columns += _duel_columns(name) if name in rivals else []
+        columns += _duel_columns(name) if name in rivals and len(names) > 1 else []
     return Table([*columns, *_best_columns(models, rate_unit(cases))], rows, title)
 
 

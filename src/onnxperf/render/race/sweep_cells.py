@@ -129,13 +129,17 @@ def status_style(word: str) -> str:
 
 
 def boxed_chart(
-    title: str, summary: str, layers: Sequence[Layer], boxes: Sequence[Filter], table: Table[Place]
+    title: str, summary: str, layers: Sequence[Layer], boxes: Sequence[Filter], table: Table[Place], several: bool
 ) -> Chart:
-    """A chart of which select boxes choose a layer: those of these boxes that have something to choose from."""
+    """A chart of which select boxes choose a layer: those of these boxes that have something to choose from.
+
+    Of a sweep of `several` models, the title names that of a chart with a single one.
+    """
     chosen = {box.name: [each.only[box.name] for each in layers if each.only.get(box.name)] for box in boxes}
     filled = [box._replace(values=list(dict.fromkeys(chosen[box.name]))) for box in boxes]
     offered = [box for box in filled if len(box.values) > 1]
     names = {box.name for box in offered}
+    title = title if MODEL in names or not several else f"{title}, {layers[0].only[MODEL]}"
     kept = [layer._replace(only={key: each for key, each in layer.only.items() if key in names}) for layer in layers]
     return Chart(title, summary, kept, table, offered, on="page")
 

@@ -48,11 +48,11 @@ def lines_charts(panels: Sequence[SweepPanel], models: Sequence[SweepModel], eve
     for panel in panels:
         for dim in panel.dims if every else panel.dims[:1]:
             found.setdefault(dim, []).append(panel)
-    looks = looks_in(models)
-    return [_chart(dim, several, looks, every) for dim, several in found.items()]
+    looks, several = looks_in(models), len(models) > 1
+    return [_chart(dim, own, looks, every, several) for dim, own in found.items()]
 
 
-def _chart(dim: str, panels: Sequence[SweepPanel], looks: Looks, every: bool) -> Chart:
+def _chart(dim: str, panels: Sequence[SweepPanel], looks: Looks, every: bool, several: bool) -> Chart:
     pictures = [each for panel in panels for each in _pictures(dim, panel, looks, every)]
     places = [place for each in pictures for line in each.lines for _, place in line.places]
     known = [place.ns for place in places if place.ns is not None]
@@ -63,7 +63,7 @@ def _chart(dim: str, panels: Sequence[SweepPanel], looks: Looks, every: bool) ->
     keys = [column.key for column in table.columns]
     boxes = [Filter(MODEL, (), 0), *(Filter(name_of(other), (), keys.index(other)) for other in others)]
     title = f"Time over {name_of(dim)}"
-    return boxed_chart(title, _summary(dim, places, known) + rest, shown, boxes, table)
+    return boxed_chart(title, _summary(dim, places, known) + rest, shown, boxes, table, several)
 
 
 def _summary(dim: str, places: Sequence[Place], known: Sequence[float]) -> str:

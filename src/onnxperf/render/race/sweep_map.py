@@ -97,7 +97,7 @@ def map_charts(panels: Sequence[SweepPanel], models: Sequence[SweepModel], every
     against = {_baseline_of(frame, judged) for frame in frames}
     summary = _map_summary(frames, judge, against) + rest
     table = duels_table(places_of(frames), lambda place: _in_row(place, judged[id(place.case)].row))
-    return [boxed_chart(_map_title(frames, against), summary, drawn, boxes, table)]
+    return [boxed_chart(_map_title(frames, against), summary, drawn, boxes, table, len(models) > 1)]
 
 
 def crossover_charts(panel: SweepPanel) -> list[Chart]:
@@ -140,13 +140,18 @@ def _map_title(frames: Sequence[Frame], against: Iterable[str]) -> str:
     return f"Speedup of {name_of(*rivals)} against {name_of(*baselines)}"
 
 
-def _map_summary(frames: Sequence[Frame], judge: Judge, against: Iterable[str]) -> str:
-    baselines, places = list(against), places_of(frames)
+def _what(frames: Sequence[Frame], against: Iterable[str]) -> str:
+    title, baselines = _map_title(frames, against), list(against)
     base = name_of(baselines[0]) if len(baselines) == 1 else "the baseline"
+    return title if title != WHO_WINS else f"Speedups against {base}"
+
+
+def _map_summary(frames: Sequence[Frame], judge: Judge, against: Iterable[str]) -> str:
+    places = places_of(frames)
     verdicts = Counter(judge(place.case, place.name).verdict or "not compared" for place in places)
     found = ", ".join(f"{number} {word}" for word, number in verdicts.most_common())
     summary = (
-        f"{count(len(places), 'comparison')} with {base} in {cases_text(frames)}, with 95 % CI: {found}. "
+        f"{_what(frames, against)} in {cases_text(frames)}, with 95 % CI: {found}. "
         "Cells have the color of who is faster, the stronger the larger the difference."
     )
     if "not compared" in verdicts:

@@ -93,7 +93,10 @@ def frames_of(panels: Sequence[SweepPanel], names_of: Callable[[SweepPanel], Seq
             found += [over_two(panel, name) for name in names_of(panel)]
         elif panel.dims:
             found.append(_over_one(panel, names_of(panel)))
-    found.append(_of_models([panel for panel in panels if not panel.dims], names_of))
+    alone = [panel for panel in panels if not panel.dims]
+    # Next to others, a select box must be able to choose each.
+    for group in [alone] if len(alone) == len(panels) else [[panel] for panel in alone]:
+        found.append(_of_models(group, names_of))
     return [each for each in found if each.fits]
 
 
@@ -129,7 +132,8 @@ def _of_models(panels: Sequence[SweepPanel], names_of: Callable[[SweepPanel], Se
         for name in names_of(panel)
         if subject_in(panel.cases[0], name) is not None
     ]
-    return Frame(_OF_MODELS, None, "", [panel.title for panel in panels], "", columns, cells)
+    title = panels[0].title if len(panels) == 1 else _OF_MODELS
+    return Frame(title, None, "", [panel.title for panel in panels], "", columns, cells)
 
 
 def places_of(frames: Sequence[Frame]) -> list[Place]:
@@ -162,7 +166,7 @@ def times_charts(panels: Sequence[SweepPanel], models: Sequence[SweepModel], eve
     if len(known) < len(places):
         summary += " Cells with a word have no time."
     boxes = [Filter(MODEL, (), 0), Filter(SUBJECT, (), 1)]
-    return [boxed_chart("Time of a call", summary + rest, layers, boxes, times_table(places))]
+    return [boxed_chart("Time of a call", summary + rest, layers, boxes, times_table(places), len(models) > 1)]
 
 
 def _time_map(frame: Frame, looks: Looks) -> Matrix:

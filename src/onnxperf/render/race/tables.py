@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from statistics import median_low, stdev
 
-from onnxperf.records.race import Bench, Case, Subject
+from onnxperf.records.race import Bench, Subject
 from onnxperf.records.sweep import dims_of
 from onnxperf.render.kit.column import NUMBER, TEXT, WHOLE, Column, Format, for_files
 from onnxperf.render.kit.table import Table
@@ -28,8 +28,7 @@ def classic_table(bench: Bench) -> Table[Raced]:
     rows = _rows(bench)
     known = {column.key for column in _CLASSIC}
     own = [column for column in subject_columns(rows) if column.key and column.key not in (*known, "input_bytes")]
-    case = for_files("case", lambda row: row.place, _SIZE)
-    place = [case, *_PLACE] if len(bench.cases) > 1 else []
+    place = [_CASE, *_PLACE] if len(bench.cases) > 1 else []
     return Table([*(each.of(subject_of) for each in _CLASSIC), *place, *(each.of(subject_of) for each in own)], rows)
 
 
@@ -46,6 +45,7 @@ def _size(dim: str) -> Callable[[Raced], int | None]:
     return lambda row: row.case.dims.get(dim)
 
 
+_CASE: Column[Raced] = for_files("case", lambda row: row.place, _SIZE)
 _PLACE: list[Column[Raced]] = [
     Column("model", "model", lambda row: row.case.model, TEXT),
     Column("dims", "dims", lambda row: dims_text(row.case.dims), TEXT),

@@ -19,7 +19,7 @@ from onnxperf.render.charts.plot import Plot, Series
 from onnxperf.render.kit.column import BYTES, FLAG, NAME, NS, WHOLE, Column, Format, field_columns, for_files
 from onnxperf.render.kit.comparison import VERDICT_STYLES, Compared, comparison_table, ratio_columns
 from onnxperf.render.kit.machine import cpu_text
-from onnxperf.render.kit.page import GAP, Heading, Page, Part, Section, Verbatim, closing
+from onnxperf.render.kit.page import GAP, Flow, Heading, Page, Part, Section, Verbatim, closing
 from onnxperf.render.kit.table import On, Table
 from onnxperf.render.race.sections import race_sections
 from onnxperf.render.race.subjects import Raced, race_table, raced
@@ -57,9 +57,11 @@ def tune_page(record: Tuning) -> Page:
     confirmed = [_confirming_table(record)] if _confirmed(record) else []
     # On a page, the sections of the race show times; what they do not show is another goal.
     on: On = "screen" if record.goal == "latency" and record.confirmation is not None else "all"
+    facts, cpu = _facts(record), [cpu_text(record.machine)] if record.machine is not None else []
     program = [GAP, Verbatim(record.snippet)] if record.snippet else []
     return [
-        Heading(record.model, _facts(record)),
+        Heading(record.model, [*facts, *cpu]),
+        Flow(facts, on="page"),
         Section("Candidates", candidates),
         Section("Trade-off", error_charts(record), "page"),
         Section("Confirmation", confirmed, on),
@@ -70,11 +72,10 @@ def tune_page(record: Tuning) -> Page:
 
 
 def _facts(record: Tuning) -> list[str]:
-    cpu = [cpu_text(record.machine)] if record.machine is not None else []
     call = [f"call {record.call}"] if record.call else []
     dims = [dims_text(record.dims)] if record.dims else []
     spent = f"{plain(round(record.spent_s))} of {plain(record.budget_s)} s"
-    return [*dims, f"tuning {record.goal}", *call, count(record.threads, "thread"), spent, *cpu]
+    return [*dims, f"tuning {record.goal}", *call, count(record.threads, "thread"), spent]
 
 
 # ---------------------------------------------------------------- tables

@@ -9,7 +9,7 @@ from onnxperf.analyze.trace.stack import BUILT_IN, Sample
 from onnxperf.records.stack import Stack
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BLUE, GREY, SKY, Chart, time_unit
-from onnxperf.render.kit.page import Flow, Heading, Page, Section, Verbatim, closing
+from onnxperf.render.kit.page import Flow, Heading, Line, Page, Section, Verbatim, closing
 from onnxperf.render.kit.table import On
 from onnxperf.render.stack.allocations import allocation_parts
 from onnxperf.render.stack.flame import native_charts, tree_charts
@@ -19,6 +19,7 @@ from onnxperf.wording.numbers import count, duration, percent
 
 TOP = 15
 """Rows of tables on a screen, unless more are asked for."""
+_HINT = Line("A click enlarges a frame; Whole, or the key 0, shows all.", "dim", on="page")
 _MOST_BARS = 20
 _LABEL = 60
 """Characters of a function in the chart."""
@@ -28,15 +29,14 @@ def stack_page(record: Stack, tree: Verbatim | None = None, top: int = TOP, samp
     """The tree, which a record from a store lacks; the busiest functions, the memory taken, the answer, the notes."""
     facts = [record.runtime, record.call or "", count(record.calls, "call"), f"{duration(record.call_ns)} per call"]
     allocations = allocation_parts(record.allocations, top) if record.allocations is not None else []
-    flame = [*tree_charts(record), tree_functions_table(record)]
+    flame = [*tree_charts(record), *([_HINT] if record.frames else []), tree_functions_table(record)]
     return [
         tree._replace(on="screen") if tree is not None else Heading(record.name, facts),
         Flow(facts, on="page"),
         Section("Functions", [*self_charts(record, "page"), functions_table(record, top, "screen")]),
-        Section("Flame graph", flame, on="page"),
+        Section("Tree of calls", [*flame, *([tree] if tree is not None else [])], on="page"),
         Section("Compiled functions", _native_parts(record, top, samples)),
         Section("Memory that is taken", allocations),
-        Section("Tree", [tree] if tree is not None else [], on="page"),
         *closing(record.answer, record.notes),
     ]
 
@@ -67,7 +67,7 @@ def self_charts(record: Stack, on: On = "all") -> list[Chart]:
     words = [f"{duration(ns)}, {percent(share)}" for ns, share in zip(times, shares, strict=True)]
     legend = [each for each in (("Python", BLUE), ("built-in", SKY)) if each[1] in colors]
     summary = (
-        f"Time in {count(len(order), 'function')} themselves, of {duration(record.call_ns)} per call; "
+        f"Self time of {count(len(order), 'function')}, of {duration(record.call_ns)} per call; "
         f"{name_of(shown[0].function)} takes the most, {words[0]}."
     )
     series = BarSeries("self time", times, words, colors=colors)

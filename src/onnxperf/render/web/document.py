@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from onnxperf.render.charts.base import DARK, LIGHT, Chart
+from onnxperf.render.charts.base import DARK, LIGHT, Chart, Layer
 from onnxperf.render.kit import old_table
 from onnxperf.render.kit.documents import compact_json
 from onnxperf.render.kit.old_table import Row
@@ -199,7 +199,8 @@ class _Build:
         grid = grid_of(part)
         if not grid.lines:
             return {}
-        rows = [(visible(line.link), [_cell(cell, line.style) for cell in line.cells]) for line in grid.lines]
+        lines = [(visible(line.link), [_cell(cell, line.style) for cell in line.cells]) for line in grid.lines]
+        rows, below = lines[: len(part.rows)], lines[len(part.rows) :]
         name = self._id("table")
         if len(rows) > STATIC_ROWS:
             self.tables[name] = [(key, [_compact(*cell) for cell in cells]) for key, cells in rows[STATIC_ROWS:]]
@@ -210,6 +211,7 @@ class _Build:
             "title": visible(part.title),
             "columns": columns,
             "rows": rows[:STATIC_ROWS],
+            "below": below,
             "number": len(rows),
         }
 
@@ -232,6 +234,7 @@ class _Build:
             "title": visible(table.title),
             "columns": columns,
             "rows": rows[:STATIC_ROWS],
+            "below": (),
             "number": len(rows),
         }
 
@@ -308,17 +311,21 @@ def _chart_data(part: Chart) -> dict[str, object]:
     """What a script draws: one picture, or several of which select boxes choose one."""
     offered = [each for each in part.filters if len(each.values) > 1]
     if not offered:
-        return msgspec.to_builtins(part.layers[0].picture)  # type: ignore[no-any-return]
+        return _picture(part.layers[0])
     names = {each.name for each in offered}
     layers = [
         {
             "only": {n: v for n, v in each.only.items() if n in names},
             "height": each.picture.height,
-            **msgspec.to_builtins(each.picture),
+            **_picture(each),
         }
         for each in part.layers
     ]
     return {"filters": [each._asdict() for each in offered], "layers": layers}
+
+
+def _picture(layer: Layer) -> dict[str, object]:
+    return msgspec.to_builtins(layer.picture, enc_hook=list)  # type: ignore[no-any-return]
 
 
 def _compact(text: str, value: float | None, style: str) -> str | tuple[str, float | None, str]:

@@ -1,13 +1,21 @@
-"""Stories as Markdown, for pull requests: the answer, its limits, every table; conditions are folded."""
+"""Stories as Markdown, for pull requests: what a console shows; details and conditions are folded."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
+from onnxperf.render.charts.base import Chart
 from onnxperf.render.kit.markdown import markdown_text, part_markdown
-from onnxperf.render.kit.old_table import plain_table
-from onnxperf.render.kit.page import Verbatim
-from onnxperf.render.web.old_base import Chart, Drawing, LinkedTable, Part, Section, Story
+from onnxperf.render.kit.page import Section, Verbatim
+from onnxperf.render.kit.table import plain_table
+from onnxperf.render.web.old_base import Chart as OldChart
+from onnxperf.render.web.old_base import LinkedTable
+from onnxperf.render.web.old_base import Section as OldSection
+from onnxperf.render.web.story import Story
+
+_DETAILS = "Details"
+"""What is called so that has no title of its own."""
 
 
 def report_markdown(stories: Sequence[Story]) -> str:
@@ -19,28 +27,39 @@ def _story(story: Story) -> Iterator[str]:
     yield f"## {story.kind}: {markdown_text(story.topic)}"
     yield from (f"**{markdown_text(answer)}**" for answer in story.answers)
     yield from (f"> {markdown_text(warning)}" for warning in story.warnings)
-    *charts, details = story.sections
-    yield from _section(details)
-    for section in charts:
-        yield from _folded(section.title, list(_section(section)))
+    is_old = any(isinstance(section, OldSection) for section in story.sections)
+    yield from _old_sections(story.sections) if is_old else _sections(story.sections)
     yield from _folded("Conditions", list(_conditions(story)))
 
 
-def _section(section: Section) -> Iterator[str]:
-    yield from (text for part in section.parts if (text := _part(part)))
+def _sections(sections: Sequence[Section]) -> Iterator[str]:
+    """What a console shows, too; then the rest, folded."""
+    for section in sections:
+        shown = [text for part in section.parts if not _is_detail(section, part) and (text := _part(part))]
+        if shown and section.title:
+            yield f"### {markdown_text(section.title)}"
+        yield from shown
+    for section in sections:
+        details = [text for part in section.parts if _is_detail(section, part) and (text := _detail(part))]
+        yield from _folded(section.title or _DETAILS, details)
 
 
-def _part(part: Part) -> str:
-    match part:
-        case Chart():
-            table = part_markdown(part.table)
-            return f"{markdown_text(part.title)}: {markdown_text(part.summary)}\n\n{table}" if table else ""
-        case LinkedTable():
-            return part_markdown(part.table)
-        case Drawing():
-            return ""
-        case _:
-            return part_markdown(part)
+def _is_detail(section: Section, part: Any) -> bool:
+    return "page" in (section.on, getattr(part, "on", "all"))
+
+
+def _part(part: Any) -> str:
+    return part_markdown(part.table if isinstance(part, Chart) else part)
+
+
+def _detail(part: Any) -> str:
+    """The same; a chart is told by its title and its caption."""
+    text = _part(part)
+    return _captioned(part.title, part.summary, text) if isinstance(part, Chart) else text
+
+
+def _captioned(title: str, summary: str, table: str) -> str:
+    return f"{markdown_text(title)}: {markdown_text(summary)}\n\n{table}" if table else ""
 
 
 def _conditions(story: Story) -> Iterator[str]:
@@ -58,3 +77,24 @@ def _folded(title: str, parts: Sequence[str]) -> Iterator[str]:
         yield f"<details><summary>{markdown_text(title)}</summary>"
         yield from parts
         yield "</details>"
+
+
+# ---------------------------------------------------------------- old sections
+
+
+def _old_sections(sections: Sequence[OldSection]) -> Iterator[str]:
+    """The last one has the page of the console."""
+    *charts, details = sections
+    yield from _old_section(details)
+    for section in charts:
+        yield from _folded(section.title, list(_old_section(section)))
+
+
+def _old_section(section: OldSection) -> Iterator[str]:
+    yield from (text for part in section.parts if (text := _old_part(part)))
+
+
+def _old_part(part: Any) -> str:
+    if isinstance(part, OldChart):
+        return _captioned(part.title, part.summary, part_markdown(part.table))
+    return part_markdown(part.table if isinstance(part, LinkedTable) else part)

@@ -18,6 +18,6 @@ def toy(model: File, /, *, typed: Typed) -> int:
         An ONNX file.
     """
     from onnxperf.api.toy import toy as measure
-    from onnxperf.results.toy import ToyResult  # type: ignore[import-not-found]
+    from onnxperf.results.toy import SHOW  # type: ignore[import-not-found]
 
-    return present(ToyResult, typed.output, lambda _progress: measure(model, **typed.keywords))
+    return present(SHOW, typed.output, lambda _progress: measure(model, **typed.keywords))

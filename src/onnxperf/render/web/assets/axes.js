@@ -36,7 +36,8 @@ onnxperf.axis = (look, name, more = {}) => ({
 
 // The ticks of a part of an axis: those that Python chose, until a reader zooms in. Names of places are kept even then.
 onnxperf.ticksOf = (axis, [low, high] = [axis.low, axis.high], most = 6) => {
-  const isWhole = low <= axis.low && high >= axis.high;
+  const isNear = (one, end) => Math.abs(one - end) <= 1e-3 * (axis.is_log ? end : axis.high - axis.low);
+  const isWhole = isNear(low, axis.low) && isNear(high, axis.high);
   return axis.ticks.length && (isWhole || onnxperf.areNames(axis)) ? axis.ticks : onnxperf.roundTicks({ ...axis, low, high }, most);
 };
 
@@ -63,7 +64,11 @@ onnxperf.roundTicks = ({ low, high, is_log: isLog, scale }, most) => {
   for (let power = first; power <= last; power += 1) if (power % every === 0) found.push(...digits.map((digit) => Number((digit * 10 ** power).toPrecision(6))));
   return found.filter((value) => value >= from && value <= to).map((value) => [value * scale, onnxperf.tick(value)]);
 };
-onnxperf.tick = (value) => (Math.abs(value) >= 1e4 ? value.toLocaleString("en-US") : String(value));
+onnxperf.tick = (value) => {
+  const amount = Math.abs(value);
+  if (amount >= 1e4 && amount < 1e12) return value.toLocaleString("en-US", { maximumFractionDigits: 6 });
+  return amount && (amount < 1e-4 || amount >= 1e12) ? Number(value.toPrecision(6)).toExponential().replace(/([-+])(\d)$/, "$10$2") : String(value);
+};
 
 // An axis of numbers, drawn with exactly these ticks; words that would overlap on a narrow page are left out.
 onnxperf.scale = (look, axis, more = {}, ticks = axis.ticks) => {

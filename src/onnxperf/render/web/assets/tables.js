@@ -23,7 +23,7 @@ onnxperf.startTables = () => {
       cells.forEach(([text, , style], place) => {
         const cell = row.insertCell();
         cell.textContent = text;
-        cell.className = `${lefts[place] ? "left " : ""}${style}`;
+        cell.className = [lefts[place] ? "left" : "", text.length > 40 ? "long" : "", style].filter(Boolean).join(" ");
       });
       return row;
     },
@@ -38,6 +38,7 @@ onnxperf.startTables = () => {
     const search = tools.querySelector("input");
     const status = tools.querySelector("[role=status]");
     const more = box.querySelector(".more");
+    const below = box.querySelector("tfoot");  // totals of all rows
     let order = rows;
     let limit = first;
     let kept = () => true;  // rows that a select box of a chart leaves
@@ -62,6 +63,7 @@ onnxperf.startTables = () => {
       const shown = found();
       body.replaceChildren(...shown.slice(0, limit).map(element));
       status.textContent = shown.length === rows.length ? `${rows.length} rows` : `${shown.length} of ${rows.length} rows`;
+      if (below) below.hidden = shown.length !== rows.length;
       more.hidden = shown.length <= limit;
       more.textContent = `Show ${Math.min(step, shown.length - limit)} more of ${shown.length}`;
     };
@@ -79,7 +81,7 @@ onnxperf.startTables = () => {
       const other = isNumber ? "ascending" : "descending";
       const now = head.getAttribute("aria-sort");
       const next = now === usual ? other : now === other ? "none" : usual;
-      heads.forEach((each) => each.setAttribute("aria-sort", "none"));
+      heads.filter((each) => each.textContent).forEach((each) => each.setAttribute("aria-sort", "none"));
       head.setAttribute("aria-sort", next);
       const by = compare(place, isNumber);
       const known = (row) => !isNumber || row.values[place] !== null;
@@ -88,6 +90,7 @@ onnxperf.startTables = () => {
     };
     heads.forEach((head, place) => {
       const words = head.textContent;
+      if (!words) return;
       head.setAttribute("aria-sort", "none");
       head.replaceChildren(onnxperf.button(words, () => sort(place)));
     });
