@@ -12,7 +12,7 @@ from msgspec import Struct
 import onnxperf
 from onnxperf.api.load_run import _kind_of
 from onnxperf.cli.main import run
-from onnxperf.results.base import result_classes
+from onnxperf.results.base import result_classes, shows
 from onnxperf.results.bench import BenchResult
 from onnxperf.results.diff import DiffResult
 from onnxperf.results.profile import ProfileResult
@@ -160,4 +160,4 @@ def test_without_a_browser_the_page_stays_where_it_is(
 def test_every_result_is_written_as_a_page(result: BenchResult, tmp_path: Path) -> None:
     result.save(tmp_path / "r.html")
     assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
-    assert all(".html" in kind.formats() for kind in result_classes().values())
+    assert all(".html" in show.formats() for show in shows().values())

@@ -202,7 +202,7 @@ def test_a_comparison_is_written_as_files(tmp_path: Path) -> None:
 def test_the_list_is_written_as_a_table(tmp_path: Path) -> None:
     name = kept()
     assert run(["runs", "-o", "runs.csv"]) == 0
-    (row,) = csv.DictReader((tmp_path / "runs.csv").open())
+    (row,) = csv.DictReader((tmp_path / "runs.csv").read_text().splitlines())
     assert [row[column] for column in ("id", "kind", "record", "status")] == [name, "bench", "Bench", "ok"]
 
 

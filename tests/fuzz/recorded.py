@@ -25,6 +25,7 @@ from onnxperf.store import CaseRow, RunRow, whole_run, write_bundle
 from tests.analyze.judges import test_gate as gates
 from tests.fuzz import seeds
 from tests.render import einsum_examples, gallery, history_examples, sweeps
+from tests.render.advice.test_quantize_page import RECORD as QUANTIZATION
 from tests.render.graph import examples as graphs
 from tests.render.memory import examples as memories
 from tests.render.profile import examples as profiles
@@ -69,7 +70,7 @@ def records() -> dict[str, Struct]:
         gallery.code_lines(),
         memories.memory(),
         gallery.node_memory(20, 10**8),
-        replace(findings.QUANTIZATION, layers=findings.QUANTIZATION.layers[:1]),  # the other has an infinite error
+        replace(QUANTIZATION, layers=QUANTIZATION.layers[:1]),  # another one has an infinite error
         KeptRuns(runs=(kept_run(), kept_run(id="lonuki"))),
         compare_runs(("a", "b"), bench, bench),
         stacks.stack(),

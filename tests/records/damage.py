@@ -28,11 +28,12 @@ from onnxperf.results.base import result_classes
 from onnxperf.store.documents import to_document
 from tests.headrooms import with_limits
 from tests.render import einsum_examples, examples, gallery, history_examples
+from tests.render.advice.test_quantize_page import RECORD as QUANTIZATION
 from tests.render.memory import examples as memories
 from tests.render.profile import examples as profiles
 from tests.render.race.test_tune import RECORD as TUNING
 from tests.render.stack import examples as stacks
-from tests.render.web.test_finding_sections import BISECTION, CHECK, COMPARISON, DOCTOR, QUANTIZATION, REWRITE
+from tests.render.web.test_finding_sections import BISECTION, CHECK, COMPARISON, DOCTOR, REWRITE
 
 
 def yardstick(pace: float = 1.0) -> Measurement:

@@ -1,10 +1,11 @@
-"""A chart of every kind, on the records that other tests render: ordinary ones, long names, many rows, failures."""
+"""Records of every kind that has charts: ordinary ones, long names, many rows, failures, nothing measured."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from onnxperf.records.advice import Advice, Trial, TrialOutcome, Tried
@@ -12,18 +13,12 @@ from onnxperf.records.history import History
 from onnxperf.records.lines import LineMemory, MemoryLines
 from onnxperf.records.node_memory import NodeMemories, NodeMemory
 from onnxperf.records.race import Bench, Case, Subject
-from onnxperf.render.profile.node_memory_chart import node_memory_plot
-from onnxperf.render.profile.profile_chart import Span, nodes_plot, profile_plot, sources_plot, timeline_plot
-from onnxperf.render.profile.roofline_chart import roofline_plot
-from onnxperf.render.race.bench_chart import bench_plot
-from onnxperf.results.advise import AdviseResult
-from onnxperf.results.base import Result
-from onnxperf.results.bench import BenchResult
-from onnxperf.results.diff import DiffResult
-from onnxperf.results.einsum import EinsumResult
+from onnxperf.results.base import Result, result_classes
 from tests.headrooms import with_limits
 from tests.render import einsum_examples, examples, history_examples, sweeps
+from tests.render.memory import examples as memories
 from tests.render.profile import chart_examples as profiles
+from tests.render.stack import examples as stacks
 
 LONG = "encoder/layer_11/attention/self/query_key_value/projection/MatMul_fused_with_bias_and_gelu"
 MB = 10**6
@@ -119,16 +114,6 @@ def code_lines() -> MemoryLines:
     return MemoryLines(machine=examples.machine(), function="predict", file="model.py", lines=tuple(made))
 
 
-def timeline(names: str = "{}") -> Any:
-    """Two threads, a nested body, nodes of every length."""
-    spans, now = [], 0
-    for number, node in enumerate(profiles.before().nodes):
-        us = node.self_us[1]
-        spans.append(Span(now, us, (7 + number % 2, int(number > 9)), node.op_name, names.format(node.name)))
-        now += us
-    return timeline_plot(spans, "cnn.onnx, iteration 3 of 6")
-
-
 def advice(name: str = "trial", number: int = 3) -> Advice:
     """Trials that helped, did not, and failed."""
     outcomes: tuple[TrialOutcome, ...] = ("gain", "none", "untried", "undecided", "trade", "unexplained")
@@ -165,52 +150,57 @@ def failed_sweep(sizes: Sequence[int], words: Sequence[str] = ("oom", "timeout",
     )
 
 
-def draw(bench: Bench) -> Any:
-    return BenchResult(bench).plot()
-
-
 def several_models(*names: str) -> Bench:
     """Each model with a race of its own."""
     return examples.bench(*(examples.case(*twenty().subjects[:3], model=name) for name in names))
 
 
-CHARTS: dict[str, Callable[[], Any]] = {
-    "bench of one subject": lambda: bench_plot(examples.case(measured("run", 8430.0, "baseline"))),
-    "bench of call styles": lambda: bench_plot(_spread(examples.case(*examples.case().subjects[:7]), 0.04)),
-    "bench, logarithmic": lambda: bench_plot(_spread(examples.case(), 0.3)),
-    "bench of 20 subjects with long names": lambda: bench_plot(twenty()),
-    "bench with failures": lambda: bench_plot(failures()),
-    "bench of nothing": lambda: bench_plot(examples.case(examples.failed())),
-    "bench of several models": lambda: draw(several_models("linear.onnx", "cnn.onnx", f"{LONG}.onnx")),
-    "sweep over batches": lambda: draw(lines()),
-    "sweep of 9 subjects": lambda: draw(lines(9)),
-    "sweep with failures": lambda: draw(with_intervals(sweeps.line([0.5, "oom", "timeout", 1.2, 1.5]))),
-    "sweep of one subject": lambda: draw(lines(1)),
-    "sweep of two models": lambda: draw(examples.bench(*lines(2).cases, *lines(3, model=f"{LONG}.onnx").cases)),
-    "sweep of a map": lambda: draw(with_intervals(sweeps.square())),
-    "sweep of failures only": lambda: draw(failed_sweep(sweeps.BATCHES)),
-    "sweep of maps and lines": lambda: draw(examples.bench(*sweeps.square().cases, *lines(2, model="cnn").cases)),
-    "einsum orders": lambda: EinsumResult(einsum_examples.plan(orders=einsum_examples.orders(letters="abc"))).plot(),
-    "einsum race": lambda: EinsumResult(einsum_examples.plan()).plot_race(),
-    "profile": lambda: profile_plot(profiles.before()),
-    "profile with long names": lambda: profile_plot(profiles.many(14, LONG)),
-    "roofline": lambda: roofline_plot(with_limits(profiles.before())),
-    "roofline with long names": lambda: roofline_plot(with_limits(profiles.many(14, LONG))),
-    "roofline of many nodes": lambda: roofline_plot(with_limits(profiles.many(200, "n", "Relu"))),
-    "nodes": lambda: nodes_plot(profiles.before()),
-    "sources": lambda: sources_plot(profiles.after()),
-    "timeline": timeline,
-    "diff": lambda: DiffResult(profiles.diff()).plot(),
-    "operators of a diff": lambda: DiffResult(profiles.diff()).plot_operators(),
-    "node memory": lambda: node_memory_plot(node_memory(12, 3)),
-    "node memory, peak at the start": lambda: node_memory_plot(node_memory(12, 0, LONG)),
-    "node memory, peak at the end": lambda: node_memory_plot(node_memory(12, 11, LONG)),
-    "node memory of many": lambda: node_memory_plot(node_memory(180, 90)),
-    "node memory of one": lambda: node_memory_plot(node_memory(1, 0)),
-    "advice": lambda: AdviseResult(advice()).plot(),
-    "advice with failures": lambda: AdviseResult(advice(LONG, 12)).plot(),
-    "history of two machines": lambda: Result(history_examples.two_machines()).plot(),
-    "history with long names": lambda: Result(history_examples.two_machines(LONG)).plot(),
-    "history of nothing": lambda: Result(History(model="linear.onnx")).plot(),
-    "advice of nothing": lambda: AdviseResult(Advice(model="linear.onnx")).plot(),
+RECORDS: dict[str, Callable[[], Struct]] = {
+    "bench of one subject": lambda: examples.bench(examples.case(measured("run", 8430.0, "baseline"))),
+    "bench of call styles": lambda: examples.bench(_spread(examples.case(*examples.case().subjects[:7]), 0.04)),
+    "bench, logarithmic": lambda: examples.bench(_spread(examples.case(), 0.3)),
+    "bench of 20 subjects with long names": lambda: examples.bench(twenty()),
+    "bench with failures": lambda: examples.bench(failures()),
+    "bench of nothing": lambda: examples.bench(examples.case(examples.failed())),
+    "bench of several models": lambda: several_models("linear.onnx", "cnn.onnx", f"{LONG}.onnx"),
+    "sweep over batches": lines,
+    "sweep of 9 subjects": lambda: lines(9),
+    "sweep with failures": lambda: with_intervals(sweeps.line([0.5, "oom", "timeout", 1.2, 1.5])),
+    "sweep of one subject": lambda: lines(1),
+    "sweep of two models": lambda: examples.bench(*lines(2).cases, *lines(3, model=f"{LONG}.onnx").cases),
+    "sweep of a map": lambda: with_intervals(sweeps.square()),
+    "sweep of failures only": lambda: failed_sweep(sweeps.BATCHES),
+    "sweep of maps and lines": lambda: examples.bench(*sweeps.square().cases, *lines(2, model="cnn").cases),
+    "einsum": lambda: einsum_examples.plan(orders=einsum_examples.orders(letters="abc")),
+    "profile": profiles.before,
+    "profile of what was fused": profiles.after,
+    "profile with long names": lambda: profiles.many(14, LONG),
+    "roofline": lambda: with_limits(profiles.before()),
+    "roofline with long names": lambda: with_limits(profiles.many(14, LONG)),
+    "roofline of many nodes": lambda: with_limits(profiles.many(200, "n", "Relu")),
+    "diff": profiles.diff,
+    "node memory": lambda: node_memory(12, 3),
+    "node memory, peak at the start": lambda: node_memory(12, 0, LONG),
+    "node memory, peak at the end": lambda: node_memory(12, 11, LONG),
+    "node memory of many": lambda: node_memory(180, 90),
+    "node memory of one": lambda: node_memory(1, 0),
+    "memory": memories.memory,
+    "memory of a leak": lambda: memories.memory(memories.case(memories.subject(growth=memories.growth("leak", 1.5)))),
+    "memory with long names": lambda: memories.memory(
+        memories.case(*(memories.subject(f"{LONG}_{n}") for n in range(2)), model=f"{LONG}.onnx")
+    ),
+    "memory line by line": code_lines,
+    "stack": stacks.stack,
+    "advice": advice,
+    "advice with failures": lambda: advice(LONG, 12),
+    "advice of nothing": lambda: Advice(model="linear.onnx"),
+    "history of two machines": history_examples.two_machines,
+    "history with long names": lambda: history_examples.two_machines(LONG),
+    "history of nothing": lambda: History(model="linear.onnx"),
 }
+
+
+def result(name: str) -> Result[Any]:
+    """The result of one of these records."""
+    record = RECORDS[name]()
+    return result_classes()[type(record)](record)

@@ -105,7 +105,8 @@ def test_several_cases_are_drawn_as_a_map_or_as_lines(square: BenchResult, line:
     for ax in (square.plot(), square.crossover("torch", "ort")):
         assert (ax.get_xlabel(), ax.get_ylabel()) == ("seq", "batch")
     assert (line.plot().get_xlabel(), line.plot().get_ylabel()) == ("batch", "time per call (ms)")
-    assert [chart.kind for chart in line.charts()] == ["plot"]
+    kinds = {name: [chart.kind for chart in line.charts(name)] for name in ("cases", "map", "lines", "matrix")}
+    assert kinds == {"cases": ["plot"], "map": ["matrix"], "lines": ["plot"], "matrix": ["matrix"]}
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".parquet", ".xlsx", ".csv", ".md", ".json"])

@@ -21,12 +21,13 @@ from onnxperf.render.kit.files import suffix_of, write
 from onnxperf.render.kit.frames import frame_of
 from onnxperf.render.kit.html import page_html
 from onnxperf.render.kit.markdown import page_markdown
-from onnxperf.render.kit.page import Page
+from onnxperf.render.kit.page import Heading, Page
 from onnxperf.render.kit.table import Table
-from onnxperf.render.web.story import Story, story_of
+from onnxperf.render.web.story import Story, spelled, story_of
 from onnxperf.results.formats import COMMON, Format, Wanted
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from pandas import DataFrame
 
     from onnxperf.results.report import Report
@@ -160,13 +161,17 @@ class Result(Generic[R]):
 
     def drawn(self, panels: Sequence[Chart], ax: Any = None, width: Width = "page") -> Any:
         """These charts on axes of yours or on a new figure, with the answer as its title; returns the axes."""
-        from onnxperf.render.paint.figure import draw_on, figure_of  # matplotlib takes its time to load
+        from onnxperf.render.paint.figure import draw_on  # matplotlib takes its time to load
 
-        return (
-            draw_on(ax, panels, self.topic)
-            if ax is not None
-            else figure_of(panels, self.headline, self.topic, width).axes[0]
-        )
+        return draw_on(ax, panels, self.topic) if ax is not None else self.figure(panels, width).axes[0]
+
+    def figure(self, panels: Sequence[Chart], width: Width = "page") -> Figure:
+        """These charts as panels of a new figure: the answer is its title, the conditions stand below."""
+        from onnxperf.render.paint.figure import figure_of
+
+        heading = next((part for part in self.page() if isinstance(part, Heading)), Heading(""))
+        conditions = " · ".join(filter(None, [self.topic, *heading.facts]))
+        return figure_of(panels, spelled(self.record, self.headline), conditions, width)
 
     # ---------------------------------------------------------------- files
 

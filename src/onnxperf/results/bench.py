@@ -23,7 +23,16 @@ from onnxperf.analyze.judges.nodes import compare_nodes
 from onnxperf.analyze.judges.throughput import rate
 from onnxperf.errors import BadOption
 from onnxperf.records.race import Bench, Case, Subject
-from onnxperf.records.sweep import NodeStep, cells_of, subject_in, subjects_of, time_of, values_of
+from onnxperf.records.sweep import (
+    NodeStep,
+    SweepModel,
+    SweepPanel,
+    cells_of,
+    subject_in,
+    subjects_of,
+    time_of,
+    values_of,
+)
 from onnxperf.render.charts.base import Chart, Width
 from onnxperf.render.kit.frames import frame_of
 from onnxperf.render.kit.page import Page
@@ -36,7 +45,9 @@ from onnxperf.render.race.parts import part_charts
 from onnxperf.render.race.pytest_benchmark import SUFFIX, pytest_benchmark_json
 from onnxperf.render.race.samples import blocks_table, sample_chart, timed
 from onnxperf.render.race.sections import labels_of, speedup_chart, time_chart
-from onnxperf.render.race.sweep_map import crossover_charts
+from onnxperf.render.race.sweep_lines import lines_charts
+from onnxperf.render.race.sweep_map import crossover_charts, map_charts
+from onnxperf.render.race.sweep_matrix import times_charts
 from onnxperf.render.race.tables import classic_table, subjects_table
 from onnxperf.results.base import Result, Show
 from onnxperf.results.formats import Format
@@ -61,9 +72,11 @@ def _cases(record: Bench, per_1000: bool = False) -> Table[Any]:
     return sweep.cases_table(sweep_models(record.cases), per_1000=per_1000)
 
 
-def _case_charts(record: Bench) -> Sequence[Chart]:
-    """What many cases say together: maps, or lines."""
-    return sweep.sweep_charts(sweep_models(record.cases), panels_of(record)) if len(record.cases) > 1 else ()
+def _of_sweeps(
+    make: Callable[[Sequence[SweepPanel], Sequence[SweepModel]], Sequence[Chart]],
+) -> Callable[[Bench], Sequence[Chart]]:
+    """What many cases say together."""
+    return lambda record: make(panels_of(record), sweep_models(record.cases)) if len(record.cases) > 1 else ()
 
 
 def _of_races(make: Callable[[dict[str, Case]], Sequence[Chart]]) -> Callable[[Bench], Sequence[Chart]]:
@@ -82,7 +95,10 @@ SHOW = Show(
         "blocks": lambda record: blocks_table(timed(labels_of(record.cases))),
     },
     charts={
-        "cases": _case_charts,
+        "cases": _of_sweeps(sweep.sweep_charts),
+        "map": _of_sweeps(map_charts),
+        "lines": _of_sweeps(lines_charts),
+        "matrix": _of_sweeps(times_charts),
         "speedups": _of_races(speedup_chart),
         "times": _of_races(time_chart),
         "samples": _of_races(sample_chart),

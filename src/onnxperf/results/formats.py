@@ -48,10 +48,9 @@ def _workbook(result: Any, _wanted: Wanted) -> bytes:
 
 def _picture(form: Literal["png", "svg"]) -> Callable[[Any, Wanted], bytes]:
     def make(result: Any, wanted: Wanted) -> bytes:
-        from onnxperf.render.paint.figure import figure_bytes, figure_of  # matplotlib takes its time to load
+        from onnxperf.render.paint.figure import figure_bytes  # matplotlib takes its time to load
 
-        panels = result.charts(wanted.chart)
-        return figure_bytes(figure_of(panels, result.headline, result.topic, wanted.width), form)
+        return figure_bytes(result.figure(result.charts(wanted.chart), wanted.width), form)
 
     return make
 

@@ -34,7 +34,7 @@ def drawn(make: Make, bench: Bench, every: bool = False) -> list[Chart]:
 
 
 def in_file(bench: Bench) -> list[Chart]:
-    return sweep_charts(sweep_models(bench.cases), panels_of(bench))
+    return sweep_charts(panels_of(bench), sweep_models(bench.cases))
 
 
 def crossover(bench: Bench, baseline: str | None = None, rival: str | None = None, model: str | None = None) -> Matrix:

@@ -21,6 +21,7 @@ from onnxperf.render.charts.base import (
     Chart,
     Filter,
     Layer,
+    Picture,
     axis_of,
     chart,
     linear_ticks,
@@ -66,7 +67,10 @@ def compared(count: int = 4) -> list[Row]:
 
 def nodes_table(keys: Sequence[str]) -> Table[str]:
     """A linked row for every key."""
-    columns = [Column("node", "node", str, NAME), Column("time_ns", "time", lambda key: 1e3 * len(key), NS)]
+    columns: list[Column[str]] = [
+        Column("node", "node", str, NAME),
+        Column("time_ns", "time", lambda key: 1e3 * len(key), NS),
+    ]
     return Table(columns, keys, "Nodes", link=lambda key: key)
 
 
@@ -330,7 +334,9 @@ def timeline(count: int = 60, lanes: int = 3) -> Spans:
         )
         for n in range(40)
     ]
-    starts, widths, lane = [], [], []
+    starts: list[float] = []
+    widths: list[float] = []
+    lane: list[int] = []
     for row in range(lanes):
         at = 0.0
         while len(starts) < count * (row + 1) / lanes:
@@ -355,7 +361,10 @@ def flame(depth: int = 30) -> Spans:
         SpanItem(f"function_{n}", f"function_{n} (package/module.py:{n})", (0, 4, 2, 3, 5, 6)[n % 6], [f"function {n}"])
         for n in range(50)
     ]
-    starts, widths, lane, item = [], [], [], []
+    starts: list[float] = []
+    widths: list[float] = []
+    lane: list[int] = []
+    item: list[int] = []
 
     def add(start: float, width: float, level: int) -> None:
         starts.append(start)
@@ -376,8 +385,8 @@ def flame(depth: int = 30) -> Spans:
     return Spans(axis, [""] * depth, starts, widths, lane, item, items, words, list(range(len(starts))), legend, True)
 
 
-def alone(title: str, picture: object) -> Chart:
-    return chart(title, f"What {title} shows.", picture, NUMBERS)  # type: ignore[arg-type]
+def alone(title: str, picture: Picture) -> Chart:
+    return chart(title, f"What {title} shows.", picture, NUMBERS)
 
 
 def layered_forest() -> list[Chart]:

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="the
 
 WRITTEN = """(figure) => figure.chart.getZr().storage.getDisplayList(true)
   .filter((each) => each.type === "tspan" && !each.ignore && !each.invisible)
-  .map((each) => { const [x, y] = each.transformCoordToGlobal(each.style.x, each.style.y); return [each.style.text, x, y]; })"""
+  .map((each) => [each.style.text, ...each.transformCoordToGlobal(each.style.x, each.style.y)])"""
 """All words on the canvas, with their places."""
 PRESS = """([figure, x, y]) => {
   const [left, top] = figure.chart.convertToPixel({ gridIndex: 0 }, [x, y]);
@@ -113,7 +113,7 @@ def picture_of(name: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("width", "dark"), some([(width, dark) for width in (390, 1024, 1440) for dark in (False, True)], every=4)
+    ("width", "dark"), some([(width, dark) for width in (390, 1024, 1440) for dark in (False, True)], every=3)
 )
 def test_every_kind_is_drawn_and_readable_on_every_width(browser: Any, tmp_path: Path, width: int, dark: bool) -> None:
     with drawn(browser, tmp_path, width=width, dark=dark) as opened:
@@ -194,7 +194,8 @@ def test_a_row_of_a_table_lights_what_stands_for_it_in_all_charts(browser: Any, 
         arena, roofline, timeline = (Figure(page, each) for each in page.query_selector_all("figure.chart"))
         timeline.settle()
         lines = arena.handle.evaluate(
-            "(figure) => figure.chart.getOption().series.flatMap((each) => each.markLine?.data ?? []).map((each) => each.xAxis)"
+            "(figure) => figure.chart.getOption().series.flatMap((each) => each.markLine?.data ?? [])"
+            ".map((each) => each.xAxis)"
         )
         assert 7 in lines
         lit = roofline.handle.evaluate(
@@ -376,7 +377,7 @@ def test_a_browser_makes_the_ticks_that_python_makes(all_drawn: Callable[[str], 
 
 def test_words_on_colors_have_contrast(all_drawn: Callable[[str], Figure]) -> None:
     page = all_drawn("bars").page
-    inks = "([color, back, share]) => { const mixed = onnxperf.mixed(color, back, share); return [mixed, onnxperf.ink(mixed)]; }"
+    inks = "([color, back, share]) => [onnxperf.mixed(color, back, share)].flatMap((at) => [at, onnxperf.ink(at)])"
     for palette, back in ((LIGHT, "#ffffff"), (DARK, "#14181c")):
         for color in palette:
             for share in (0.0, 0.1, 0.25, 0.4, 0.5, 0.75, 0.9, 1.0):

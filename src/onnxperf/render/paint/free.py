@@ -45,12 +45,12 @@ class Free:
 
     def points(self, xs: Sequence[float] | Floats, ys: Sequence[float] | Floats) -> Floats:
         """Places of the data in points; those without a number are left out."""
-        data = np.column_stack([np.asarray(xs, dtype=float), np.asarray(ys, dtype=float)])
+        data: Floats = np.column_stack([np.asarray(xs, dtype=float), np.asarray(ys, dtype=float)])
         data = data[np.isfinite(data).all(axis=1)]
         if not len(data):
             return data
         corner = np.array(self.ax.get_window_extent().min)
-        places: Floats = (self.ax.transData.transform(data) - corner) * 72 / dots(self.ax)
+        places: Floats = np.asarray((self.ax.transData.transform(data) - corner) * 72 / dots(self.ax), dtype=float)
         kept: Floats = places[np.isfinite(places).all(axis=1)]
         return kept
 

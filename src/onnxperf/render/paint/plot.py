@@ -308,6 +308,7 @@ def _write_level(free: Free, level: Level, look: Look) -> None:
             if free.is_free(box):
                 _put(free, label, box, look)
                 return
+    free.write_near(label, free.ax.get_xlim()[1], level.y, look, _FAR)
 
 
 def _write_span(free: Free, span: PlotSpan, look: Look) -> None:

@@ -1,4 +1,4 @@
-"""What all painters share: colors on light and dark axes, the room around axes, ticks, and rows of names."""
+"""What all painters share: colors on light and dark axes, the room around axes, and rows of names."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ NAME_SHARE = 0.34
 """Part of the width of a panel that names may take at its left."""
 NOTHING = 0.5
 """Height in inches of an axes on which there is nothing to draw."""
-_PAGE = 9.0
-"""Height in inches from which on rows come closer to each other."""
+_PAGE, _DENSE = 9.0, 0.15
+"""Height in inches from which on rows come closer to each other, and inches from row to row then."""
 _LEAST_PITCH = 1.25 * FONT / 72
-"""Inches from row to row, at least."""
+"""Inches from row to row, at least, on axes of the user's, too."""
 
 Handles = list[Artist]
 """What a legend explains; each has a label."""
@@ -140,17 +140,19 @@ def sound(value: float | None) -> bool:
 def bare(ax: Axes, look: Look) -> None:
     """An axes without a frame at its top and right."""
     ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
+    for side, spine in ax.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
     for spine in ax.spines.values():
         spine.set(color=look.dim, linewidth=0.6)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_minor_locator(NullLocator())
-    ax.tick_params(which="both", labelsize=FONT, labelcolor=look.ink, color=look.dim, length=2.5, width=0.6, pad=2.5)
+    colors: dict[str, Any] = {"labelcolor": look.ink, "color": look.dim}
+    ax.tick_params(which="both", top=False, right=False, labelsize=FONT, length=2.5, width=0.6, pad=2.5, **colors)
     ax.grid(False)
 
 
 def as_written(*texts: Text) -> None:
-    """Keep matplotlib from reading words of others as mathematics; texts of the user's axes have his settings."""
+    """Keep matplotlib from reading words of others as mathematics; the user's axes bring texts that may."""
     for text in texts:
         text.set(parse_math=False, usetex=False)
 
@@ -174,7 +176,7 @@ def row_height(rows: int, pitch: float, names: Sequence[str], room: Room) -> flo
     longest = max(map(width_of, names), default=0.0)
     if longest > room.left and shown <= MOST_ROWS // 3:
         pitch = max(pitch, height_of(2) + 0.03)
-    return shown * max(min(pitch, _PAGE / max(shown, 1)), _LEAST_PITCH, min(pitch, 0.15))
+    return shown * max(min(pitch, _PAGE / max(shown, 1)), _DENSE)
 
 
 def rows_in(ax: Axes, rows: int, pitch: float = _LEAST_PITCH) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from onnxperf.records.headroom import Headroom, Limit
@@ -11,19 +11,16 @@ from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BROWN, GREY, Chart, axis_of, chart, microsecond_unit
 from onnxperf.render.charts.plot import Dash, Plot, Series
 from onnxperf.render.kit.column import Column
-from onnxperf.render.kit.page import Section
 from onnxperf.render.kit.table import Table
 from onnxperf.render.profile.charts import ELSEWHERE, operator_colors
 from onnxperf.render.profile.columns import (
     Timed,
     could_win_text,
     files_only,
-    first_column,
     flop_per_byte,
     limit_columns,
     others_footer,
     rows_of,
-    sum_columns,
     time_column,
     total_column,
     total_footer,
@@ -32,8 +29,8 @@ from onnxperf.render.profile.groups import TIMELESS, inside, members
 from onnxperf.render.profile.tables import (
     module_columns,
     node_columns,
-    node_details,
     node_label,
+    nodes_table,
     operator_columns,
     source_columns,
 )
@@ -50,25 +47,18 @@ _AROUND = (2.0, 3.0)
 """How far roofs reach beyond the outermost nodes, as a factor."""
 
 
-def headroom_sections(profile: Profile, top: int) -> list[Section]:
-    """Charts and tables; none in a profile without limits."""
-    if profile.headroom is None:
-        return []
-    charts = [each._replace(on="page") for each in roofline_charts(profile)]
-    return [Section("Headroom", [*charts, *headroom_tables(profile, top)])]
-
-
 # ---------------------------------------------------------------- tables
 
 
-def headroom_tables(profile: Profile, top: int) -> list[Table[Any]]:
-    """Per operator, then what could win the most: `top` rows on a screen, all of them on a page."""
-    makers: list[Callable[[Profile, int], Table[Any]]] = [costly_headroom_table]
-    makers += [_modules_table] if profile.modules else []
-    makers += [_sources_table] if _is_changed(profile) else []
-    screens = [make(profile, top)._replace(on="screen") for make in makers if top > 0]
-    pages = [make(profile, MOST_ROWS)._replace(on="page") for make in makers]
-    return [_operators_table(profile), *screens, *pages]
+def headroom_tables(profile: Profile, top: int = MOST_ROWS) -> list[Table[Any]]:
+    """Per operator, then what could win the most; none in a profile without limits."""
+    if profile.headroom is None:
+        return []
+    tables = [_operators_table(profile)]
+    if top:
+        tables += [costly_headroom_table(profile, top), _modules_table(profile, top)]
+        tables += [_sources_table(profile, top)] if _is_changed(profile) else []
+    return [table for table in tables if table.rows]
 
 
 def headroom_table(profile: Profile) -> Table[Timed[NodeTime]]:
@@ -78,9 +68,11 @@ def headroom_table(profile: Profile) -> Table[Timed[NodeTime]]:
 
 def costly_headroom_table(profile: Profile, top: int) -> Table[Timed[NodeTime]]:
     """The nodes that could win the most."""
-    more = [*node_details(), first_column(), *sum_columns(per_iteration=False, on_devices=True)]
     rows = _ranked(profile, "nodes")
-    return _table("The nodes that could win the most", [*node_columns(), time_column()], rows, top, files_only(more))
+    table = _table("The nodes that could win the most", [*node_columns(), time_column()], rows, top)
+    known = {column.key for column in table.columns}
+    more = [column for column in nodes_table(profile).columns if column.key not in known]
+    return table._replace(columns=[*table.columns, *files_only(more)])
 
 
 def _operators_table(profile: Profile) -> Table[Any]:
@@ -131,10 +123,8 @@ def _limit(row: Timed[Any]) -> Limit:
     return row.limit
 
 
-def _table(
-    title: str, names: Sequence[Column[Any]], rows: Sequence[Timed[Any]], top: int, more: Sequence[Column[Any]] = ()
-) -> Table[Any]:
-    columns = [*names, *limit_columns(rows), *more]
+def _table(title: str, names: Sequence[Column[Any]], rows: Sequence[Timed[Any]], top: int) -> Table[Any]:
+    columns = [*names, *limit_columns(rows)]
     footers = [*others_footer(rows[top:]), total_footer(rows)]
     return Table(columns, rows[:top], title, link=lambda row: row.key, footers=footers)
 

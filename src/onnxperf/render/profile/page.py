@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from onnxperf.records.options import SessionOptions
@@ -10,6 +10,7 @@ from onnxperf.records.profile import Profile, Timeline
 from onnxperf.render.graph.section import NO_GRAPH, DrawnGraph, graph_part
 from onnxperf.render.kit.machine import cpu_text, runtime_texts
 from onnxperf.render.kit.page import GAP, Flow, Heading, Later, Line, Page, Section, closing
+from onnxperf.render.kit.table import Table
 from onnxperf.render.profile.charts import (
     first_charts,
     iterations_charts,
@@ -18,12 +19,13 @@ from onnxperf.render.profile.charts import (
     sources_charts,
 )
 from onnxperf.render.profile.groups import timeless_lines
-from onnxperf.render.profile.headroom import MOST_ROWS, headroom_sections
+from onnxperf.render.profile.headroom import MOST_ROWS, headroom_tables, roofline_charts
 from onnxperf.render.profile.tables import costly_nodes_table, costly_sources_table, modules_table
 from onnxperf.render.profile.timeline import timeline_charts, timeline_memory_charts
 from onnxperf.wording.numbers import count, duration, microseconds, ratio, significant
 
 TOP = 10
+_FIRST = "First and usual inference"
 _NO_TIMELINE = Line(
     "This run was saved without its trace, and no inference of it is stored: profile the model again.", "dim"
 )
@@ -45,13 +47,16 @@ def profile_page(
         Flow(facts, on="page"),
         Flow(_times(profile)),
         Section("Operators", operators_charts(profile)),
-        Section("Nodes", _nodes(profile, top)),
-        *_details(profile, "Graph", lambda: [_graph(graph)]),
-        Section("Original model", _original(profile, top)),
-        *_details(profile, "Timeline", lambda: [*timeline_charts(profile, found())] or [_NO_TIMELINE]),
-        *_details(profile, "Memory", lambda: timeline_memory_charts(profile, found())),
-        Section("First and usual inference", [*iterations_charts(profile), *first_charts(profile)]),
-        *headroom_sections(profile, top),
+        Section("Nodes", _nodes(profile, top), on="screen"),
+        Section("Nodes", Later(lambda: [*nodes_charts(profile), *_nodes(profile)]), on="page"),
+        Section("Graph", Later(lambda: [_graph(graph)] if profile.nodes else []), on="page"),
+        Section("Original model", _original(profile, top), on="screen"),
+        Section("Original model", Later(lambda: [*sources_charts(profile), *_original(profile)]), on="page"),
+        Section("Timeline", Later(lambda: _timeline(profile, found())), on="page"),
+        Section("Memory", Later(lambda: timeline_memory_charts(profile, found())), on="page"),
+        Section(_FIRST, Later(lambda: [*iterations_charts(profile), *first_charts(profile)]), on="page"),
+        Section("Headroom", headroom_tables(profile, top), on="screen"),
+        Section("Headroom", Later(lambda: [*roofline_charts(profile), *headroom_tables(profile)]), on="page"),
         *closing(profile.answer, profile.notes, profile.interrupted),
     ]
 
@@ -115,32 +120,24 @@ def measured_inference(profile: Profile) -> str:
     return f"{measured} ({significant(run_us / nodes_us)} times the sum of nodes{mark} {why})"
 
 
-# ---------------------------------------------------------------- sections
+# ---------------------------------------------------------------- parts
 
 
-def _nodes(profile: Profile, top: int) -> list[Any]:
-    if not profile.nodes:
+def _nodes(profile: Profile, top: int | None = None) -> list[Table[Any]]:
+    """The most costly nodes, or as many as a page has."""
+    if not profile.nodes or top == 0:
         return []
-    screen = [costly_nodes_table(profile, top, "The most costly nodes")._replace(on="screen")] if top > 0 else []
-    return [
-        *screen,
-        *nodes_charts(profile),
-        costly_nodes_table(profile, MOST_ROWS, "Time per node")._replace(on="page"),
-    ]
+    if top is None:
+        return [costly_nodes_table(profile, MOST_ROWS, "Time per node")]
+    return [costly_nodes_table(profile, top, "The most costly nodes")]
 
 
-def _original(profile: Profile, top: int) -> list[Any]:
+def _original(profile: Profile, top: int = MOST_ROWS) -> list[Any]:
     """Where the time goes in the model as it was written: modules, original nodes, and those that cost nothing."""
-    parts: list[Any] = []
-    if profile.modules:
-        parts += [modules_table(profile, top=top)._replace(on="screen")] if top > 0 else []
-        parts += [modules_table(profile, top=MOST_ROWS)._replace(on="page")]
-    parts += [costly_sources_table(profile, top)._replace(on="screen")] if top > 0 else []
-    parts += sources_charts(profile)
-    sources = costly_sources_table(profile, MOST_ROWS)
-    parts += [sources._replace(on="page")] if sources.rows else []
+    tables: list[Table[Any]] = [modules_table(profile, top=top), costly_sources_table(profile, top)] if top else []
     lines = timeless_lines(source.group for source in profile.sources)
-    return [*parts, GAP, *map(Line, lines)] if lines else parts
+    gap = [GAP] if lines else []
+    return [*(table for table in tables if table.rows), *gap, *map(Line, lines)]
 
 
 def _graph(graph: Callable[[], DrawnGraph | None] | None) -> Any:
@@ -148,6 +145,5 @@ def _graph(graph: Callable[[], DrawnGraph | None] | None) -> Any:
     return NO_GRAPH if found is None else graph_part(found)
 
 
-def _details(profile: Profile, title: str, make: Callable[[], Sequence[Any]]) -> list[Section]:
-    """What only a page has, made only for one: drawings take their time."""
-    return [Section(title, Later(make), on="page")] if profile.nodes else []
+def _timeline(profile: Profile, timeline: Timeline | None) -> list[Any]:
+    return [*timeline_charts(profile, timeline)] or ([_NO_TIMELINE] if profile.nodes else [])

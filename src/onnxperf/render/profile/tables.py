@@ -119,10 +119,21 @@ def node_columns() -> list[Column[Timed[NodeTime]]]:
     ]
 
 
-def node_details() -> list[Column[Timed[NodeTime]]]:
-    """What a node is made of and works on."""
+def _node_columns(
+    profile: Profile, rows: Sequence[Timed[NodeTime]], per_iteration: bool
+) -> list[Column[Timed[NodeTime]]]:
+    has_bodies = any(row.timed.self_us != row.timed.total_us for row in rows)
+    several = len({node.provider for node in profile.nodes}) > 1
     return [
+        *node_columns(),
+        Column("provider", "provider", lambda row: row.timed.provider, TEXT, 80, text=_provider(several), room=4),
         for_screens("shapes", lambda row: shapes_text(row.timed), TEXT, width=80, style="dim", room=18),
+        calls_column(),
+        time_column("self" if has_bodies else "time"),
+        total_column("total", None if has_bodies else lambda _: ""),
+        for_screens("device", _on_device, WHOLE_US, width=60),
+        share_column(profile),
+        spread_column(100),
         Column("sources", "from", lambda row: row.timed.sources, TEXT, ON_PAGES, text=_sources),
         Column("module", "module", lambda row: row.timed.module, NAME, ON_PAGES, text=_module),
         for_files("path", lambda row: "/".join(row.timed.path)),
@@ -130,26 +141,6 @@ def node_details() -> list[Column[Timed[NodeTime]]]:
         for_files("outputs", lambda row: row.timed.outputs),
         for_files("shapes", lambda row: row.timed.shapes, WHOLE),
         for_files("tensors", lambda row: row.timed.tensors),
-    ]
-
-
-def _node_columns(
-    profile: Profile, rows: Sequence[Timed[NodeTime]], per_iteration: bool
-) -> list[Column[Timed[NodeTime]]]:
-    has_bodies = any(row.timed.self_us != row.timed.total_us for row in rows)
-    several = len({node.provider for node in profile.nodes}) > 1
-    shapes, *more = node_details()
-    return [
-        *node_columns(),
-        Column("provider", "provider", lambda row: row.timed.provider, TEXT, 80, text=_provider(several), room=4),
-        shapes,
-        calls_column(),
-        time_column("self" if has_bodies else "time"),
-        total_column("total", None if has_bodies else lambda _: ""),
-        for_screens("device", _on_device, WHOLE_US, width=60),
-        share_column(profile),
-        spread_column(100),
-        *more,
         first_column(),
         *sum_columns(per_iteration, on_devices=True),
     ]

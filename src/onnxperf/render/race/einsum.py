@@ -28,7 +28,7 @@ from onnxperf.wording.numbers import count, duration, grouped
 WINNER = "*"
 MOST_BARS = 40
 """Beyond so many orders, those that lead to the same graph share a bar; there are no more bars than this either."""
-SECONDS = Format(lambda seconds: duration(1e9 * seconds), excel='0.0000000 "s"')
+SECONDS = Format(lambda seconds: duration(1e9 * seconds), excel='0.00E+00 "s"')
 _ROLES = {GREEN: "fastest or chosen", ORANGE: "as written", BLUE: "others"}
 _RACE = "Final race"
 _LEGEND = "time: undisturbed time of a call · speedup: paired by launch"

@@ -55,12 +55,13 @@ def history_page(record: History) -> Page:
     tables: dict[str, Table[Any]] = {record.by or "": groups_table(record, _most_groups(record))}
     if record.by != "machine":
         tables = {"series": series_table(record), "change point": changes_table(record), **tables}
-    shown = [table._replace(rows=table.rows[:MOST_ROWS]) for table in tables.values() if table.rows]
+    titles = {"series": "Series", "change point": "Change points", record.by or "": f"By {record.by}"}
+    shown = {titles[name]: table._replace(rows=table.rows[:MOST_ROWS]) for name, table in tables.items() if table.rows}
     notes = [*record.notes, *_left_out(record, tables)]
     return [
         Heading(record.model, facts),
         *_charts(record),
-        *([Section("Series and changes", shown)] if shown else []),
+        *(Section(title, [table]) for title, table in shown.items()),
         *closing(record.answer, notes),
     ]
 

@@ -79,7 +79,7 @@ def sweep_page(bench: Bench, models: Sequence[SweepModel], panels: Sequence[Swee
     return [heading, *(each for each in sections if each.parts), *_told(bench, models, answer), *races]
 
 
-def sweep_charts(models: Sequence[SweepModel], panels: Sequence[SweepPanel]) -> list[Chart]:
+def sweep_charts(panels: Sequence[SweepPanel], models: Sequence[SweepModel]) -> list[Chart]:
     """What a file shows of many cases: maps over two dimensions, lines over one, a matrix of models with one size."""
     alone = [panel for panel in panels if not panel.dims]
     maps = [panel for panel in panels if suits_map(panel)]

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from onnxperf.records.race import Case
 from onnxperf.records.sweep import SweepModel, SweepPanel, subjects_of, values_of
-from onnxperf.render.charts.base import SUBJECT_COLORS, Axis, Chart, Filter, Layer, Unit, axis_of, time_unit
+from onnxperf.render.charts.base import SUBJECT_COLORS, Axis, Chart, Filter, Layer, axis_of, time_unit
 from onnxperf.render.charts.plot import Plot, PlotMark, Series, with_rounded
 from onnxperf.render.race.subjects import Look
 from onnxperf.render.race.sweep_cells import MODEL, Place, boxed_chart, looks_in, panels_for, times_table
@@ -56,7 +56,7 @@ def _chart(dim: str, panels: Sequence[SweepPanel], looks: Looks, every: bool, se
     pictures = [each for panel in panels for each in _pictures(dim, panel, looks, every)]
     places = [place for each in pictures for line in each.lines for _, place in line.places]
     known = [place.ns for place in places if place.ns is not None]
-    layers = [Layer(_plot(dim, each.lines, time_unit(known)), each.only) for each in pictures]
+    layers = [Layer(_plot(dim, each.lines), each.only) for each in pictures]
     shown, rest = panels_for(layers, every)
     others = dict.fromkeys(other for panel in panels for other in panel.dims if other != dim) if every else ()
     table = times_table(places)
@@ -119,15 +119,17 @@ def _lines(
 # ---------------------------------------------------------------- the picture
 
 
-def _plot(dim: str, lines: Sequence[_Line], unit: Unit) -> Plot:
+def _plot(dim: str, lines: Sequence[_Line]) -> Plot:
     sizes = sorted({size for line in lines for size, _ in line.places})
     times = [place.ns for line in lines for _, place in line.places if place.ns is not None]
     ends = [end for line in lines for _, place in line.places for end in place.ends or () if end > 0]
     failed = [line for line in lines if any(place.ns is None for _, place in line.places)]
     tops = _lanes([*times, *ends], len(failed))
-    y = axis_of("time per call", [*times, *ends, *tops], unit, from_zero=True)
-    if not times:
-        y = Axis("nothing was measured", 0.0, 1.0)
+    y = Axis("nothing was measured", 0.0, 1.0)
+    if times:
+        # Of a logarithmic axis, the middle reads best.
+        unit = time_unit([(min(times) * max(times)) ** 0.5])
+        y = axis_of("time per call", [*times, *ends, *tops], unit, from_zero=True)
     marks = [mark for line, top in zip(failed, tops, strict=True) for mark in _crosses(line, top)]
     return Plot(x=_size_axis(dim, sizes), y=y, series=[_series(line, y) for line in lines], marks=marks, tall=_TALL)
 

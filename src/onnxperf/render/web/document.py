@@ -15,10 +15,11 @@ import msgspec
 
 from onnxperf.render.charts.base import DARK, LIGHT, Chart, Layer
 from onnxperf.render.kit import old_table
+from onnxperf.render.kit.column import Cell
 from onnxperf.render.kit.documents import compact_json
 from onnxperf.render.kit.old_table import Row
 from onnxperf.render.kit.page import Drawing, Flow, Heading, Line, Verbatim
-from onnxperf.render.kit.table import Cell, Table, grid_of
+from onnxperf.render.kit.table import Table, grid_of
 from onnxperf.render.web.old_base import Chart as OldChart
 from onnxperf.render.web.old_base import Drawing as OldDrawing
 from onnxperf.render.web.old_base import LinkedTable
@@ -170,6 +171,7 @@ class _Build:
             "id": self._id("story"),
             "kind": story.kind,
             "topic": visible(story.topic),
+            "facts": _facts(story.facts),
             "machine": [(name, visible(text)) for name, text in story.machine],
             "command": visible(story.command),
             "snippet": "\n".join(map(visible, story.snippet.splitlines())),

@@ -7,7 +7,7 @@ from typing import Any
 
 from onnxperf.render.charts.base import Chart
 from onnxperf.render.kit.markdown import markdown_text, part_markdown
-from onnxperf.render.kit.page import Section, Verbatim
+from onnxperf.render.kit.page import Flow, Section, Verbatim
 from onnxperf.render.kit.table import plain_table
 from onnxperf.render.web.old_base import Chart as OldChart
 from onnxperf.render.web.old_base import LinkedTable
@@ -27,6 +27,7 @@ def _story(story: Story) -> Iterator[str]:
     yield f"## {story.kind}: {markdown_text(story.topic)}"
     yield from (f"**{markdown_text(answer)}**" for answer in story.answers)
     yield from (f"> {markdown_text(warning)}" for warning in story.warnings)
+    yield from filter(None, [part_markdown(Flow(story.facts))])
     is_old = any(isinstance(section, OldSection) for section in story.sections)
     yield from _old_sections(story.sections) if is_old else _sections(story.sections)
     yield from _folded("Conditions", list(_conditions(story)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -10,7 +11,7 @@ from msgspec import Struct
 from onnxperf.options.spelling import as_flags
 from onnxperf.records.base import Machine
 from onnxperf.render.kit.machine import machine_facts
-from onnxperf.render.kit.page import Answer, Note, Page, Section, Warn, sections_of
+from onnxperf.render.kit.page import Answer, Heading, Note, Page, Section, Warn, sections_of
 
 _ENGINES = ("onnxperf", "onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "openvino", "numpy", "torch")
 """What decides how fast a model is: the versions to install for the same measurement."""
@@ -29,6 +30,8 @@ class Story(NamedTuple):
     """What limits the answer."""
     notes: Sequence[str]
     sections: Sequence[Any]
+    facts: Sequence[str] = ()
+    """Sizes, threads, processor, versions."""
     machine: Sequence[tuple[str, str]] = ()
     """Names and values."""
     command: str = ""
@@ -38,7 +41,7 @@ class Story(NamedTuple):
     @property
     def summary(self) -> list[tuple[str, str]]:
         """The same without its parts, for the first sheet of a workbook."""
-        said = {"answer": self.answers, "warning": self.warnings, "note": self.notes}
+        said = {"answer": self.answers, "warning": self.warnings, "facts": self.facts, "note": self.notes}
         texts = [(name, text) for name, several in said.items() for text in several]
         command = [("command", self.command)] if self.command else []
         return [("what", f"{self.kind} {self.topic}".strip()), *texts, *self.machine, *command]
@@ -48,7 +51,7 @@ def story_of(record: Struct, kind: str, topic: str, limits: Sequence[str], page:
     """A page as its HTML form tells it, with the conditions of the measurement."""
     machine: Machine | None = getattr(record, "machine", None)
     command: str = getattr(record, "command", "")
-    spell = as_flags if command.startswith("onnxperf ") else str
+    spell = partial(spelled, record)
     warnings = list(dict.fromkeys([*(part.text for part in page if isinstance(part, Warn)), *limits]))
     notes = [part.text for part in page if isinstance(part, Note) and part.text not in warnings]
     sections: list[Section] = sections_of(page)
@@ -59,10 +62,16 @@ def story_of(record: Struct, kind: str, topic: str, limits: Sequence[str], page:
         warnings=[spell(text) for text in warnings],
         notes=[spell(text) for text in dict.fromkeys(notes)],
         sections=sections,
+        facts=[fact for part in page if isinstance(part, Heading) for fact in part.facts if fact],
         machine=machine_facts(machine) if machine is not None else (),
         command=command,
         snippet=_snippet(command, machine),
     )
+
+
+def spelled(record: Struct, text: str) -> str:
+    """The text with options as they are typed, if the command line measured this."""
+    return as_flags(text) if getattr(record, "command", "").startswith("onnxperf ") else text
 
 
 def _snippet(command: str, machine: Machine | None) -> str:

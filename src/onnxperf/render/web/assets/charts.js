@@ -115,6 +115,7 @@ onnxperf.follow = (figure, handlers) => {
     const later = () => { waiting = false; figure.handlers.zoomed?.(); };
     figure.chart.on("datazoom", () => { if (!waiting) { waiting = true; requestAnimationFrame(later); } });
     figure.chart.on("click", (event) => figure.handlers.clicked?.(event));
+    figure.chart.on("legendselectchanged", (event) => figure.handlers.toggled?.(event));
     figure.chart.getZr().on("click", ({ offsetX, offsetY }) => figure.handlers.pressed?.([offsetX, offsetY]));
     // The wheel and a finger belong to the page until the chart has the focus.
     const live = (is) => {

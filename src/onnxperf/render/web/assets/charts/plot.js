@@ -201,6 +201,8 @@ onnxperf.painters.plot = (picture, look, { width, figure, redraw }) => {
       figure.view = { x: between(of(false)), y: of(true) ? between(of(true)) : first.y };
       figure.chart.setOption({ xAxis: xAxis(), ...(isMap ? { yAxis: yAxis() } : {}), series: [...spanned(), ...shownSigns()] });
     },
+    // What a sign means is no series that could be hidden.
+    toggled: ({ name }) => { if (meanings.some(([meaning]) => meaning === name)) figure.chart.dispatchAction({ type: "legendSelect", name }); },
     pressed: (place) => {
       if (!keyed || !figure.chart.containPixel({ gridIndex: 0 }, place)) return;
       const key = keyed.keys[nearest(figure.chart.convertFromPixel({ gridIndex: 0 }, place)[0])];
