@@ -260,9 +260,7 @@ def result_classes() -> dict[type[Struct], type[Result[Any]]]:
     """The class of result for every kind of record: its own where it has methods of its own."""
     found = [each for module in _modules() for each in vars(module).values() if isinstance(each, type)]
     own = {each.show.record: each for each in found if issubclass(each, Result) and hasattr(each, "show")}
-    from onnxperf.results.old_base import old_classes
-
-    return {**old_classes(), **{record: own.get(record, Result) for record in shows()}}
+    return {record: own.get(record, Result) for record in shows()}
 
 
 def _modules() -> list[Any]:

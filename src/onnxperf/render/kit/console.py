@@ -13,9 +13,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from onnxperf.render.kit import old_table
 from onnxperf.render.kit.column import Column
-from onnxperf.render.kit.old_console import titled_old
 from onnxperf.render.kit.page import Answer, Flow, Heading, Line, Note, Page, Part, Verbatim, Warn, on_screen
 from onnxperf.render.kit.table import Grid, Table, grid_of
 from onnxperf.wording.names import cut, encodable, flowed, name_of, shortened_apart, text_width, visible
@@ -72,8 +70,6 @@ def _drawn_part(part: Part, console: Console, spell: Spell, first: bool) -> Iter
             yield from _verbatim(part, console, spell)
         case Table():
             yield from _titled(grid_of(part, console.width), part.optional, console, spell, first)
-        case old_table.Table():
-            yield from titled_old(part, console, spell, first)
 
 
 def _titled(grid: Grid, optional: bool, console: Console, spell: Spell, first: bool) -> Iterator[RenderableType]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from html import escape
 
-from onnxperf.render.kit import old_table
-from onnxperf.render.kit.old_table import Column, Row, Stacking
 from onnxperf.render.kit.page import Answer, Flow, Heading, Line, Note, Page, Part, Verbatim, Warn, on_screen
 from onnxperf.render.kit.table import Grid, Table, grid_of
-from onnxperf.wording.names import name_of, text_width, visible
+from onnxperf.wording.names import name_of, visible
 
 _LINE = "1px solid rgba(128,128,128,.35)"
 _CELL = "padding:.3em .8em;border:0;white-space:nowrap;background:transparent;color:inherit"
@@ -47,8 +45,6 @@ def _part(part: Part) -> str:
             return _paragraph(part.text, _TAGS[type(part)])
         case Table():
             return _grid(grid_of(part, _ROOM))
-        case old_table.Table():
-            return _table(part)
     return ""
 
 
@@ -58,56 +54,16 @@ def _grid(grid: Grid) -> str:
         return ""
     sides = ["left" if column.left else "right" for column in grid.columns]
     headings = zip(grid.columns, sides, strict=True)
-    head = _row(_cell("th", [(column.heading, "")], side) for column, side in headings)
+    head = _row(_cell("th", column.heading, side) for column, side in headings)
     body = "".join(
         _row(
-            _cell("td", [(cell.text, _css(f"{line.style} {cell.style}"))], side)
+            _cell("td", cell.text, side, _css(f"{line.style} {cell.style}"))
             for cell, side in zip(line.cells, sides, strict=True)
         )
         for line in grid.lines
     )
     style = "border-collapse:collapse;font-variant-numeric:tabular-nums"
     return f'{_paragraph(grid.title, "bold")}<table style="{style}"><thead>{head}</thead><tbody>{body}</tbody></table>'
-
-
-def _table(table: old_table.Table) -> str:
-    """A table under its title; nothing where it has no rows."""
-    if not table.rows:
-        return ""
-    groups = _groups(table)
-    sides = ["left" if table.columns[places[0]].left else "right" for places in groups]
-    stacked = max(map(len, groups)) > 1
-    headings = [[_heading(table.columns[place], stacked) for place in places] for places in groups]
-    head = _row(_cell("th", [(text, "") for text in lines], side) for lines, side in zip(headings, sides, strict=True))
-    body = "".join(
-        _row(
-            _cell("td", [(row.cells[place], _look(row, place)) for place in places], side)
-            for places, side in zip(groups, sides, strict=True)
-        )
-        for row in table.rows
-    )
-    style = "border-collapse:collapse;font-variant-numeric:tabular-nums"
-    return f'{_paragraph(table.title, "bold")}<table style="{style}"><thead>{head}</thead><tbody>{body}</tbody></table>'
-
-
-def _groups(table: old_table.Table) -> Sequence[tuple[int, ...]]:
-    """Columns that share a cell, below each other, where a notebook has no room for one beside the other."""
-    if not table.stackings:
-        return [(place,) for place in range(len(table.columns))]
-    return next((each.columns for each in table.stackings if _width(table, each) <= _ROOM), table.stackings[-1].columns)
-
-
-def _width(table: old_table.Table, stacking: Stacking) -> int:
-    rows = [[column.heading for column in table.columns], *(row.cells for row in table.rows)]
-    return sum(2 + max(text_width(cells[place]) for cells in rows for place in places) for places in stacking.columns)
-
-
-def _heading(column: Column, stacked: bool) -> str:
-    return (column.short.strip() if stacked else "") or column.heading
-
-
-def _look(row: Row, place: int) -> str:
-    return _css(f"{row.style} {row.styles.get(place, '')}")
 
 
 def _css(style: str) -> str:
@@ -118,12 +74,10 @@ def _row(cells: Iterable[str]) -> str:
     return f'<tr style="border-bottom:{_LINE};background:transparent">{"".join(cells)}</tr>'
 
 
-def _cell(tag: str, lines: Sequence[tuple[str, str]], side: str) -> str:
-    """Texts below each other, each with its style; one that is indented stays so."""
-    (first, look), *others = lines
-    more = look + (";white-space:pre" if first.startswith(" ") else "")
-    below = "".join(f'<br><span style="{css.lstrip(";")}">{escape(visible(text))}</span>' for text, css in others)
-    return f'<{tag} style="{_CELL};text-align:{side}{more}">{escape(visible(first))}{below}</{tag}>'
+def _cell(tag: str, text: str, side: str, look: str = "") -> str:
+    """A cell; one that is indented stays so."""
+    more = look + (";white-space:pre" if text.startswith(" ") else "")
+    return f'<{tag} style="{_CELL};text-align:{side}{more}">{escape(visible(text))}</{tag}>'
 
 
 def _paragraph(text: str, style: str = "", more: str = "") -> str:

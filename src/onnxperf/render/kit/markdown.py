@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from onnxperf.render.kit import old_table
 from onnxperf.render.kit.page import Answer, Flow, Heading, Line, Note, Page, Part, Verbatim, Warn, on_screen
 from onnxperf.render.kit.table import Grid, Table, grid_of
 from onnxperf.wording.names import name_of, visible
@@ -45,8 +44,6 @@ def part_markdown(part: Part) -> str:
             return _started(markdown_text(part.text))
         case Table():
             return "\n".join(_grid(grid_of(part)))
-        case old_table.Table():
-            return "\n".join(_table(part.flat()))
     return ""
 
 
@@ -61,18 +58,6 @@ def _grid(grid: Grid) -> Iterator[str]:
         texts = [cell.text for cell in line.cells]
         # Cells that are indented stay so.
         yield _row(("&emsp;" if text.startswith(" ") else "") + markdown_text(text.strip(" ")) for text in texts)
-
-
-def _table(table: old_table.Table) -> Iterator[str]:
-    if not table.rows:
-        return
-    if table.title:
-        yield f"{markdown_text(table.title)}:\n"
-    yield _row(markdown_text(column.heading) for column in table.columns)
-    yield _row("---" if column.left else "---:" for column in table.columns)
-    for row in table.rows:
-        # Cells that are indented stay so.
-        yield _row(("&emsp;" if cell.startswith(" ") else "") + markdown_text(cell.strip(" ")) for cell in row.cells)
 
 
 def _row(cells: Iterable[str]) -> str:

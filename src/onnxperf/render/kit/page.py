@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from onnxperf.render.charts.base import Chart
-from onnxperf.render.kit import old_table
 from onnxperf.render.kit.table import On, Table
 
 
@@ -101,9 +100,7 @@ class Section(NamedTuple):
     on: On = "all"
 
 
-Part = (
-    Heading | Answer | Note | Warn | Flow | Line | Verbatim | Table[Any] | Chart | Drawing | Section | old_table.Table
-)
+Part = Heading | Answer | Note | Warn | Flow | Line | Verbatim | Table[Any] | Chart | Drawing | Section
 Page = Sequence[Part]
 
 GAP = Line("", on="screen")
@@ -121,7 +118,7 @@ def closing(answer: str, notes: Iterable[str] = (), interrupted: bool = False) -
 def on_screen(page: Page) -> Iterator[Part]:
     """What a console, Markdown and a notebook show: no detail, and of a chart the table behind it."""
     for part in page:
-        if isinstance(part, old_table.Table | Heading | Answer | Note | Warn):
+        if isinstance(part, Heading | Answer | Note | Warn):
             yield part
         elif part.on == "page":
             continue
@@ -135,9 +132,7 @@ def on_screen(page: Page) -> Iterator[Part]:
 
 def sections_of(page: Page) -> list[Section]:
     """What an HTML page shows below the answer: sections, and what stands outside of them before the first one."""
-    loose = [
-        part for part in page if isinstance(part, Flow | Line | Verbatim | Table | Chart | Drawing | old_table.Table)
-    ]
+    loose = [part for part in page if isinstance(part, Flow | Line | Verbatim | Table | Chart | Drawing)]
     sections = [_on_page(part) for part in page if isinstance(part, Section)]
     return [each for each in (_on_page(Section("", loose)), *sections) if each.parts]
 

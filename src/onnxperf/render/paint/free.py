@@ -119,7 +119,7 @@ class Free:
         if math.hypot(end[0] - at[0], end[1] - at[1]) > _NEAR:
             self._lead(at, end, look)
         place = ((box.left + box.right) / 2, (box.bottom + box.top) / 2)
-        write(self.ax, words, (0, 0), place, xycoords="axes fraction", ha="center", color=look.ink)
+        write(self.ax, words, (0, 0), place, xycoords="axes fraction", ha="center", va="center", color=look.ink)
         self.take(box)
         self._cells(self.words, box)[...] = True
 

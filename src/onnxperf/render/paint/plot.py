@@ -329,7 +329,7 @@ def _write_span(free: Free, span: PlotSpan, look: Look) -> None:
 
 def _put(free: Free, words: str, box: Box, look: Look) -> None:
     place = ((box.left + box.right) / 2, (box.bottom + box.top) / 2)
-    write(free.ax, words, (0, 0), place, xycoords="axes fraction", ha="center", color=look.ink)
+    write(free.ax, words, (0, 0), place, xycoords="axes fraction", ha="center", va="center", color=look.ink)
     free.take(box)
 
 

@@ -14,18 +14,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from onnxperf.render.charts.base import DARK, LIGHT, Chart, Layer
-from onnxperf.render.kit import old_table
 from onnxperf.render.kit.column import Cell
 from onnxperf.render.kit.documents import compact_json
-from onnxperf.render.kit.old_table import Row
-from onnxperf.render.kit.page import Drawing, Flow, Heading, Line, Verbatim
+from onnxperf.render.kit.page import Drawing, Flow, Heading, Line, Section, Verbatim
 from onnxperf.render.kit.table import Table, grid_of
-from onnxperf.render.web.old_base import Chart as OldChart
-from onnxperf.render.web.old_base import Drawing as OldDrawing
-from onnxperf.render.web.old_base import LinkedTable
 from onnxperf.render.web.story import Story
 from onnxperf.wording.names import name_of, visible
-from onnxperf.wording.reading import number_in
 
 STATIC_ROWS = 300
 """Rows of a table that are in the page itself; further ones are made by the script when they are wanted."""
@@ -145,13 +139,12 @@ class _Build:
 
     def scripts(self) -> list[str]:
         """The files that this page needs, in their order."""
-        charts = [f"{kind}.js" for kind in sorted(self.kinds)]
-        old = ["old_charts/shared.js"] if any(kind.startswith("old_charts/") for kind in self.kinds) else []
+        charts = [f"charts/{kind}.js" for kind in sorted(self.kinds)]
         return [
             *(["vendor/echarts.min.js"] if charts else []),
             "report.js",
             "tables.js",
-            *(["charts.js", "axes.js", "filters.js", *old, *charts] if charts else []),
+            *(["charts.js", "axes.js", "filters.js", *charts] if charts else []),
             *(["drawing.js"] if self.drawings else []),
             "start.js",
         ]
@@ -159,7 +152,7 @@ class _Build:
     def story(self, story: Story) -> dict[str, object]:
         """A story with the ids of its sections."""
         sections = [
-            {"id": self._id("section"), "title": visible(each.title), "parts": list(self._parts(each.parts))}
+            {"id": self._id("section"), "title": visible(each.title), "parts": list(self._parts(each))}
             for each in story.sections
         ]
         texts: dict[str, Sequence[str]] = {
@@ -179,11 +172,12 @@ class _Build:
             **{name: [visible(text) for text in several] for name, several in texts.items()},
         }
 
-    def _parts(self, parts: Sequence[Any]) -> Iterator[dict[str, object]]:
-        for part in parts:
+    def _parts(self, section: Section) -> Iterator[dict[str, object]]:
+        for part in section.parts:
             made = _DRAWN[type(part)](self, part)
             if made:
-                yield made
+                # What screens show is not folded away on a page.
+                yield {**made, "open": "page" not in (section.on, getattr(part, "on", ""))}
 
     def _heading(self, part: Heading) -> dict[str, object]:
         return {"type": "heading", "text": visible(name_of(part.name)), "facts": _facts(part.facts)}
@@ -217,45 +211,9 @@ class _Build:
             "number": len(rows),
         }
 
-    def _old_table(self, part: old_table.Table) -> dict[str, object]:
-        return self._linked(LinkedTable(part, ()))
-
-    def _linked(self, part: LinkedTable) -> dict[str, object]:
-        table = part.table.flat()
-        if not table.rows:
-            return {}
-        keys = [visible(key) for key in part.keys] or [""] * len(table.rows)
-        rows = [(key, _cells(row)) for key, row in zip(keys, table.rows, strict=True)]
-        name = self._id("table")
-        if len(rows) > STATIC_ROWS:
-            self.tables[name] = [(key, [_compact(*cell) for cell in cells]) for key, cells in rows[STATIC_ROWS:]]
-        columns = [{"heading": visible(each.heading), "left": each.left} for each in table.columns]
-        return {
-            "type": "table",
-            "id": name,
-            "title": visible(table.title),
-            "columns": columns,
-            "rows": rows[:STATIC_ROWS],
-            "below": (),
-            "number": len(rows),
-        }
-
-    def _chart(self, part: OldChart) -> dict[str, object]:
+    def _chart(self, part: Chart) -> dict[str, object]:
         name = self._id("chart")
-        self.kinds.add(f"old_charts/{part.kind}")
-        self.charts[name] = {"kind": part.kind, "summary": visible(part.summary), "data": part.data, "old": True}
-        return {
-            "type": "chart",
-            "id": name,
-            "title": visible(part.title),
-            "summary": visible(part.summary),
-            "height": part.height,
-            "table": self._old_table(part.table),
-        }
-
-    def _new_chart(self, part: Chart) -> dict[str, object]:
-        name = self._id("chart")
-        self.kinds.add(f"charts/{part.kind}")
+        self.kinds.add(part.kind)
         self.charts[name] = {"kind": part.kind, "summary": visible(part.summary), "data": _chart_data(part)}
         return {
             "type": "chart",
@@ -282,24 +240,13 @@ _DRAWN: Mapping[type, Callable[[_Build, Any], dict[str, object]]] = {
     Line: _Build._line,
     Verbatim: _Build._verbatim,
     Table: _Build._table,
-    Chart: _Build._new_chart,
+    Chart: _Build._chart,
     Drawing: _Build._drawing,
-    old_table.Table: _Build._old_table,
-    LinkedTable: _Build._linked,
-    OldChart: _Build._chart,
-    OldDrawing: _Build._drawing,
 }
 
 
 def _facts(parts: Sequence[str]) -> list[str]:
     return [visible(text) for text in parts if text]
-
-
-def _cells(row: Row) -> list[tuple[str, float | None, str]]:
-    """Text, the number to sort by, and the style of each cell."""
-    styles = [f"{row.style} {row.styles.get(place, '')}".strip() for place in range(len(row.cells))]
-    texts = [visible(text) for text in row.cells]
-    return [(text, number_in(text), style) for text, style in zip(texts, styles, strict=True)]
 
 
 def _cell(cell: Cell, style: str) -> tuple[str, float | None, str]:

@@ -9,9 +9,6 @@ from onnxperf.render.charts.base import Chart
 from onnxperf.render.kit.markdown import markdown_text, part_markdown
 from onnxperf.render.kit.page import Flow, Section, Verbatim
 from onnxperf.render.kit.table import plain_table
-from onnxperf.render.web.old_base import Chart as OldChart
-from onnxperf.render.web.old_base import LinkedTable
-from onnxperf.render.web.old_base import Section as OldSection
 from onnxperf.render.web.story import Story
 
 _DETAILS = "Details"
@@ -28,8 +25,7 @@ def _story(story: Story) -> Iterator[str]:
     yield from (f"**{markdown_text(answer)}**" for answer in story.answers)
     yield from (f"> {markdown_text(warning)}" for warning in story.warnings)
     yield from filter(None, [part_markdown(Flow(story.facts))])
-    is_old = any(isinstance(section, OldSection) for section in story.sections)
-    yield from _old_sections(story.sections) if is_old else _sections(story.sections)
+    yield from _sections(story.sections)
     yield from _folded("Conditions", list(_conditions(story)))
 
 
@@ -78,24 +74,3 @@ def _folded(title: str, parts: Sequence[str]) -> Iterator[str]:
         yield f"<details><summary>{markdown_text(title)}</summary>"
         yield from parts
         yield "</details>"
-
-
-# ---------------------------------------------------------------- old sections
-
-
-def _old_sections(sections: Sequence[OldSection]) -> Iterator[str]:
-    """The last one has the page of the console."""
-    *charts, details = sections
-    yield from _old_section(details)
-    for section in charts:
-        yield from _folded(section.title, list(_old_section(section)))
-
-
-def _old_section(section: OldSection) -> Iterator[str]:
-    yield from (text for part in section.parts if (text := _old_part(part)))
-
-
-def _old_part(part: Any) -> str:
-    if isinstance(part, OldChart):
-        return _captioned(part.title, part.summary, part_markdown(part.table))
-    return part_markdown(part.table if isinstance(part, LinkedTable) else part)

@@ -67,8 +67,8 @@ onnxperf.startCharts = () => {
 
   const draw = (figure) => {
     if (drawn.has(figure)) return;
-    const { kind, summary, data, old } = onnxperf.data.charts[figure.id];
-    const paint = (old ? onnxperf.charts : onnxperf.painters)[kind];
+    const { kind, summary, data } = onnxperf.data.charts[figure.id];
+    const paint = onnxperf.painters[kind];
     const canvas = figure.querySelector(".canvas");
     const chart = echarts.init(canvas, null, { renderer: "canvas" });
     const redraw = (replace = true) => {

@@ -3,7 +3,6 @@
 const onnxperf = {
   data: JSON.parse(document.getElementById("data").textContent),
   painters: {},  // functions by kind of chart: (picture, look, place) -> option of ECharts
-  charts: {},  // the same of old charts
   selecting: [],  // functions that receive the key that is selected, and who selected it
   theming: [],  // functions that redraw in other colors
   selected: "",

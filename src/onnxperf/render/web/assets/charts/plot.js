@@ -36,7 +36,7 @@ onnxperf.painters.plot = (picture, look, { width, figure, redraw }) => {
   const lean = leans ? Math.ceil(nameRoom * 0.6) : 0;
   const leaning = leans ? { axisLabel: { rotate: 36, hideOverlap: pitch < 15 }, nameGap: 28 + lean } : {};
   const xAxis = () => axisOf(x, view().x, Math.min(Math.max(Math.floor(across / 90), 2), 8), { splitLine: { show: isMap, lineStyle: { color: look.line } }, ...leaning });
-  const yAxis = () => axisOf(y, view().y, 6, { nameLocation: "end", nameGap: 10 + labelRoom, nameTextStyle: { color: look.dim, align: "left", padding: [0, 0, 0, 4 - left] }, axisLabel: { width: width * 0.38, overflow: "truncate" } });
+  const yAxis = () => axisOf(y, view().y, 6, { nameLocation: "end", nameGap: 14 + labelRoom, nameTextStyle: { color: look.dim, align: "left", padding: [0, 0, 0, 4 - left] }, axisLabel: { width: width * 0.38, overflow: "truncate" } });
 
   // ---------------------------------------------------------------- series
 
@@ -245,7 +245,7 @@ onnxperf.painters.plot = (picture, look, { width, figure, redraw }) => {
   const above = onnxperf.legend(look, entries.length > 1 ? entries : [], width);
   return {
     extra: Math.max(above.height - 26, 0) + lean,
-    grid: { left, right, top: above.height + labelRoom + (y.title ? 28 : 12), bottom: lean + (x.title ? 46 : 26) + (zooms && !isMap ? 30 : 0) },
+    grid: { left, right, top: above.height + labelRoom + (y.title ? 32 : 12), bottom: lean + (x.title ? 46 : 26) + (zooms && !isMap ? 30 : 0) },
     legend: above.legend,
     tooltip: byAxis ? { trigger: "axis", axisPointer: { type: "line", lineStyle: { color: look.dim } }, formatter } : { trigger: "item", formatter },
     xAxis: xAxis(),

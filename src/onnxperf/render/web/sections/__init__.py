@@ -1,1 +1,0 @@
-"""What a page shows of a record, one file per kind."""
