@@ -29,11 +29,12 @@ from tests.render.advice.test_quantize_page import RECORD as QUANTIZATION
 from tests.render.graph import examples as graphs
 from tests.render.memory import examples as memories
 from tests.render.profile import examples as profiles
-from tests.render.race.test_check import conversion
+from tests.render.race.test_bisect import BISECTION
+from tests.render.race.test_check import CHECK, conversion
+from tests.render.race.test_doctor import DOCTOR
 from tests.render.race.test_runs import run as kept_run
 from tests.render.race.test_tune import RECORD as TUNING
 from tests.render.stack import examples as stacks
-from tests.render.web import test_finding_sections as findings
 from tests.serve.conftest import race
 
 MODEL = "linear"
@@ -54,14 +55,14 @@ def records() -> dict[str, Struct]:
         bench,
         sweeps.line([0.5, "oom", 1.2, 1.5]),
         gallery.advice(),
-        findings.BISECTION,
-        findings.CHECK,
-        conversion("m", findings.CHECK),
+        BISECTION,
+        CHECK,
+        conversion("m", CHECK),
         profiles.profile(),
         profiles.diff(),
         profiles.optimization(),
         Profiles(model="m", variants=(profiles.profile(), profiles.profile())),
-        findings.DOCTOR,
+        DOCTOR,
         einsum_examples.plan(orders=einsum_examples.orders()),
         einsum_examples.rewrite(),
         Environments(environments=(ENVIRONMENT,)),

@@ -22,18 +22,22 @@ from onnxperf.records.options import Signature
 from onnxperf.records.profile import ModuleTime, Timeline
 from onnxperf.records.profiles import Profiles
 from onnxperf.records.race import Bench, Block, Measurement, Split
-from onnxperf.records.runs import KeptRun, KeptRuns
+from onnxperf.records.runs import KeptRun, KeptRuns, RunComparison
 from onnxperf.records.view import GraphView, Metrics, NodeMetric, ViewGraph, ViewNode, ViewTensor, ViewValue
 from onnxperf.results.base import result_classes
+from onnxperf.results.formats import Wanted
 from onnxperf.store.documents import to_document
 from tests.headrooms import with_limits
 from tests.render import einsum_examples, examples, gallery, history_examples
 from tests.render.advice.test_quantize_page import RECORD as QUANTIZATION
 from tests.render.memory import examples as memories
 from tests.render.profile import examples as profiles
+from tests.render.race.test_bisect import BISECTION
+from tests.render.race.test_check import CHECK
+from tests.render.race.test_doctor import DOCTOR
+from tests.render.race.test_runs import row as compared
 from tests.render.race.test_tune import RECORD as TUNING
 from tests.render.stack import examples as stacks
-from tests.render.web.test_finding_sections import BISECTION, CHECK, COMPARISON, DOCTOR, REWRITE
 
 
 def yardstick(pace: float = 1.0) -> Measurement:
@@ -217,10 +221,10 @@ def records() -> list[Document]:
         TUNING,
         BISECTION,
         CHECK,
-        COMPARISON,
+        RunComparison(first="a1", second="b2", rows=(compared(), compared(speedup=None, reason="only in one"))),
         DOCTOR,
         QUANTIZATION,
-        REWRITE,
+        einsum_examples.rewrite(race=None),
     ]
     return [*found, *_others()]
 
@@ -288,7 +292,7 @@ def show(record: Any, charts: bool = False) -> None:
         if suffix in (".csv", ".md", ".json", ".xml") or (charts and suffix == ".svg"):
             for table in result.table_names() if each.of == "table" else (None,):
                 try:
-                    each.make(result, table)
+                    each.make(result, Wanted(table))
                 except OnnxperfError:
                     continue
     if isinstance(record, Bench):

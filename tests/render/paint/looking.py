@@ -100,7 +100,7 @@ def covered(ax: Axes) -> list[tuple[str, str]]:
 
 def _parts(line: Line2D, ax: Axes) -> Iterator[Path]:
     """Each point of a line by itself, and the lines between neighbors that are there."""
-    points = np.column_stack([line.get_xdata(), line.get_ydata()]).astype(float)
+    points: Any = np.column_stack([line.get_xdata(), line.get_ydata()]).astype(float)
     known = np.isfinite(points).all(axis=1)
     places = np.full(points.shape, np.nan)
     places[known] = ax.transData.transform(points[known]) if known.any() else 0.0
@@ -109,7 +109,8 @@ def _parts(line: Line2D, ax: Axes) -> Iterator[Path]:
 
 
 def _is_on(box: Bbox, part: Path) -> bool:
-    return box.contains(*part.vertices[0]) if len(part) == 1 else part.intersects_bbox(box, filled=False)
+    places: Any = part.vertices
+    return box.contains(*places[0]) if len(part) == 1 else part.intersects_bbox(box, filled=False)
 
 
 def behind(ax: Axes, text: Text) -> Any:
@@ -136,5 +137,5 @@ def _faces(collection: PolyCollection, place: tuple[float, float]) -> Iterator[A
     colors = collection.get_facecolor()
     transform = collection.get_transform()
     for number, path in enumerate(collection.get_paths()):
-        if len(path.vertices) and Path(transform.transform(path.vertices)).contains_point(place):
+        if len(path) and Path(transform.transform(path.vertices)).contains_point(place):
             yield colors[number % len(colors)]

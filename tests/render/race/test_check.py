@@ -56,6 +56,15 @@ def conversion(name: str = "m", *checks: Check) -> Conversion:
     )
 
 
+CHECK = check(
+    "linear.onnx",
+    Difference(name="same", equal=True, elements=10, max_absolute=0.0),
+    Difference(name="near", equal=True, elements=10, max_absolute=1e-7, max_relative=1e-6),
+    Difference(name="far", equal=False, elements=10, differing=3, max_absolute=0.5, max_relative=float("inf")),
+    Difference(name="labels", equal=False, elements=2, reason="other shapes"),
+)
+
+
 def test_a_check_has_a_row_per_output_with_its_numbers() -> None:
     text = printed(check_page(check("m", Difference(name="X", equal=True, elements=4), WRONG, node=NODE)))
     assert text.startswith("m · ort against numpy · rtol 0.001 · atol 1e-05")
@@ -90,13 +99,7 @@ def test_a_missing_number_is_a_dash_and_counts_of_both_sides_are_two_columns_in_
 
 
 def test_outputs_that_are_not_the_same_to_the_last_bit_have_a_bar_the_largest_difference_first() -> None:
-    outputs = (
-        Difference(name="same", equal=True, elements=10, max_absolute=0.0),
-        Difference(name="near", equal=True, elements=10, max_absolute=1e-7, max_relative=1e-6),
-        Difference(name="far", equal=False, elements=10, differing=3, max_absolute=0.5, max_relative=float("inf")),
-        Difference(name="labels", equal=False, elements=2, reason="other shapes"),
-    )
-    (chart,) = charts_of(check_page(check("linear.onnx", *outputs))).values()
+    (chart,) = charts_of(check_page(CHECK)).values()
     (bars,) = picture_of(chart).series
     assert (picture_of(chart).names, bars.colors) == (["far", "near"], [RED, BLUE])
     assert bars.words[0] == "0.5, 3 of 10 elements beyond the tolerances"

@@ -22,6 +22,10 @@ def report(name: str = "providers", text: str = "CPU", band: float | None = 0.00
     return MachineReport(machine=machine, rows={name: text}, noise_band=band, answer="1 % can be seen here.")
 
 
+SIZES = (Bandwidth(size_bytes=10**5, gb_per_s=70.0), Bandwidth(size_bytes=10**8, gb_per_s=25.0))
+DOCTOR = replace(report(), peaks=(Peaks(threads=2, gflop_per_s=90.0, bandwidths=SIZES),))
+
+
 def test_facts_come_first_then_the_noise_then_the_answer() -> None:
     lines = [line.strip() for line in printed(doctor_page(report())).splitlines()]
     named = [
@@ -77,9 +81,7 @@ def test_a_page_has_the_facts_of_the_machine_only_below() -> None:
 
 
 def test_peaks_are_lines_over_sizes_and_bars_per_number_of_threads() -> None:
-    sizes = (Bandwidth(size_bytes=10**5, gb_per_s=70.0), Bandwidth(size_bytes=10**8, gb_per_s=25.0))
-    peaks = Peaks(threads=2, gflop_per_s=90.0, bandwidths=sizes)
-    found = charts_of(doctor_page(replace(report(), peaks=(peaks,))))
+    found = charts_of(doctor_page(DOCTOR))
     (line,) = picture_of(found["Bandwidth over sizes"]).series
     assert (line.name, line.xs, line.ys) == ("2 threads", [1e5, 1e8], [70.0, 25.0])
     assert "The most is 70.0 GB/s, with 2 threads and 100 kB." in found["Bandwidth over sizes"].summary

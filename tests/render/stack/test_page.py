@@ -144,7 +144,7 @@ def test_samples_lie_below_their_callers_and_are_colored_by_what_they_do() -> No
     flame = picture_of(chart)
     drawn = {flame.items[item].where: flame.words[said] for item, said in zip(flame.item, flame.said, strict=True)}
     assert drawn[f"FLOAT_add ({made.UMATH})"] == "60.0 %, 30 samples"
-    assert drawn["<script>&\\x1b (a.py:3)"] == "20.0 %, 10 samples"
+    assert drawn["<script>&\\x1b (a.py)"] == "20.0 %, 10 samples"
     assert {item.name: item.color for item in flame.items}["FLOAT_add"] == ORANGE
     assert flame.legend == [("Python", BLUE), ("kernels and other compiled libraries", ORANGE), ("system", GREY)]
     assert (
@@ -180,3 +180,12 @@ def test_speedscope_gets_every_stack_with_its_weight() -> None:
     ]
     assert stacks == made.SAMPLES
     assert profile["endValue"] == 50
+
+
+def test_lines_of_one_function_below_the_same_caller_are_one_frame() -> None:
+    samples = [(("run (a.py:1)", "f (b.py:2)"), 3), (("run (a.py:9)", "f (b.py:4)"), 5)]
+    (chart,) = native_charts(made.stack(native=()), samples)
+    flame = picture_of(chart)
+    assert [(flame.items[item].where, width) for item, width in zip(flame.item, flame.widths, strict=True)] == [
+        *(("run (a.py)", 8), ("f (b.py)", 8))
+    ]

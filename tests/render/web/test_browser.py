@@ -41,7 +41,7 @@ def test_the_theme_is_changed_by_its_button(browser: Any, page_of: Callable[[str
 
 def test_a_table_is_sorted_by_numbers_and_searched(browser: Any, page_of: Callable[[str], Path]) -> None:
     with opened_page(browser, page_of("bench")) as opened:
-        opened.page.locator("figure:has(h3:text-is('Speedups')) summary").click()
+        opened.page.locator("figure:has(h3:text-is('Speedups')) details").evaluate("(each) => { each.open = true; }")
         table = opened.page.locator("figure:has(h3:text-is('Speedups')) div.table")
         heads = [each.inner_text().strip() for each in table.locator("th").all()]
         place = heads.index("p50")
@@ -194,7 +194,7 @@ def test_a_select_box_changes_the_chart_and_its_numbers(browser: Any, page_of: C
     with opened_page(browser, page_of("sweep")) as opened:
         draw_all(opened.page)
         figure = opened.page.locator("figure.chart:has(.tools select)").first
-        figure.locator("details summary").click()
+        figure.locator("details").evaluate("(each) => { each.open = true; }")
         before = figure.evaluate("(each) => JSON.stringify(each.chart.getOption().series.map((one) => one.data))")
         rows = figure.locator("tbody tr").count()
         box = figure.locator(".tools select").last

@@ -20,8 +20,6 @@ Kind = Literal["python", "kernels", "dispatch", "unknown"]
 LOOP = "call_again"
 """The function that makes the calls; what lies outside of it is not theirs."""
 BUILT_IN = "<built-in>"
-FUNCTION_COLUMNS = FunctionTime._fields
-"""What `functions` says about each of them."""
 _FRAME = re.compile(r"(?P<function>.*) \((?P<place>.*)\)", re.DOTALL)
 _PYTHON_PLACE = re.compile(r".*:\d+$", re.DOTALL)
 _NO_PLACE = re.compile(r"\W*$|\[(anon|heap|stack|unknown)\b|//anon")

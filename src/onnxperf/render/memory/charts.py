@@ -21,6 +21,8 @@ STEP_COLORS: Mapping[StepName, int] = {"load": SKY, "first call": ORANGE, "stead
 _MOST_POINTS = 2_000
 _MISSED = 1.01
 """Times the curve from which on a peak is seen to be above it."""
+_LEAST_GROWTH = 1e6
+"""Bytes: about what `growth` calls none."""
 _LONGEST = 3
 """A curve that stays flat is shown for so many times the time of its steps; the rest can be moved to."""
 
@@ -206,6 +208,12 @@ def _steps_table(subject: MemorySubject) -> Table[MemoryStep]:
 # ---------------------------------------------------------------- growth
 
 
+def _least_range(growth: Growth) -> tuple[float, float]:
+    """Both ends of a range in which less than the least growth looks like none."""
+    middle = (min(growth.resident_bytes) + max(growth.resident_bytes)) / 2
+    return max(middle - _LEAST_GROWTH, 0.0), middle + _LEAST_GROWTH
+
+
 def _growth_words(growth: Growth) -> str:
     found = "no growth" if growth.kind == "none" else growth_text(growth)
     return f"{count(growth.calls[-1], 'call')}: {found}"
@@ -218,7 +226,7 @@ def _growth_chart(record: Memory, case: MemoryCase, subject: MemorySubject, grow
     summary = f"Memory of {name_of(subject.name)} over {_growth_words(growth)}."
     picture = Plot(
         x=axis_of("calls", growth.calls, log_from=math.inf),
-        y=axis_of("anonymous memory", growth.resident_bytes, MEGABYTES, log_from=math.inf),
+        y=axis_of("anonymous memory", [*growth.resident_bytes, *_least_range(growth)], MEGABYTES, log_from=math.inf),
         series=[with_rounded(curve)],
         tall=240,
     )

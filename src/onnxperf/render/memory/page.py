@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from onnxperf.records.memory import Memory, MemoryCase
 from onnxperf.render.kit.machine import cpu_text, thread_texts, used_versions
-from onnxperf.render.kit.page import GAP, Flow, Heading, Line, Page, Part, Section, closing
+from onnxperf.render.kit.page import GAP, Heading, Line, Page, Part, Section, closing
 from onnxperf.render.memory.charts import case_curves, case_growth, peaks_chart
 from onnxperf.render.memory.tables import SAMPLED, bytes_table, pages_table, peaks_table
 from onnxperf.wording.labels import KEEPERS
@@ -40,7 +40,6 @@ def _parts(case: MemoryCase, record: Memory) -> Iterator[Part]:
     if not any(each.steps for each in case.subjects):
         yield peaks_table(case)
         return
-    yield Flow(thread_texts(case.subjects), on="page")
     yield peaks_chart(record, case)
     yield from (Line(text, "dim") for text in _legend(case, record))
     charts = [*case_curves(record, case), *case_growth(record, case)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple
@@ -30,6 +30,7 @@ from onnxperf.render.kit.column import (
     TEXT,
     Column,
     Format,
+    field_columns,
     for_files,
 )
 from onnxperf.render.kit.table import Footer, Table
@@ -45,60 +46,26 @@ MILLIONS = MB._replace(text=megabytes)
 _PEAKS_TITLE = "Peaks of resident memory in MB: loading, the first call, a steady call"
 _PAGES_TITLE = "Resident between the steps in MB: pages that it wrote + pages of files"
 _SIZES = [name for name in Breakdown.__struct_fields__ if name.endswith("_bytes")]
-
-
-class SubjectRow(NamedTuple):
-    """A subject and its case."""
-
-    case: MemoryCase
-    subject: MemorySubject
-
-
-class ByteRow(NamedTuple):
-    """What a model holds or needs, with its size."""
-
-    case: MemoryCase
-    subject: MemorySubject
-    what: str
-    """Its name in files."""
-    label: str
-    """Its name on screens."""
-    size_bytes: int
-    remark: str = ""
-    tensor: LiveTensor | None = None
-    """The tensor that is alive at the peak, if it is one."""
-
-
-class _Sample(NamedTuple):
-    """What was resident at a moment."""
-
-    case: MemoryCase
-    subject: MemorySubject
-    after_ns: int
-    resident_bytes: int
+Row = tuple[MemoryCase, MemorySubject]
 
 
 # ---------------------------------------------------------------- subjects
 
 
-def subjects_table(record: Memory) -> Table[SubjectRow]:
+def subjects_table(record: Memory) -> Table[Row]:
     """A row per case and subject with all that was measured of it."""
-    return Table([*_CASE, _SUBJECT, *_PEAKS, *_PAGES, *_REST], subject_rows(record.cases))
+    columns = [each.of(lambda row: row[1]) for each in (_SUBJECT, *_PEAKS, *_PAGES, *_REST)]
+    return Table([*_CASE, *columns], _rows(record))
 
 
-def peaks_table(case: MemoryCase) -> Table[SubjectRow]:
+def peaks_table(case: MemoryCase) -> Table[MemorySubject]:
     """What each subject needs, peak and increment of each step, what stays of it, and growth."""
-    return Table([_SUBJECT, *_PEAKS], subject_rows([case]), _PEAKS_TITLE)
+    return Table([_SUBJECT, *_PEAKS], case.subjects, _PEAKS_TITLE)
 
 
-def pages_table(case: MemoryCase) -> Table[SubjectRow]:
+def pages_table(case: MemoryCase) -> Table[MemorySubject]:
     """Both kinds of pages before the first step and after each."""
-    return Table([_SUBJECT, *_PAGES], [row for row in subject_rows([case]) if row.subject.steps], _PAGES_TITLE)
-
-
-def subject_rows(cases: Iterable[MemoryCase]) -> list[SubjectRow]:
-    """Every subject of these cases."""
-    return [SubjectRow(case, subject) for case in cases for subject in case.subjects]
+    return Table([_SUBJECT, *_PAGES], [each for each in case.subjects if each.steps], _PAGES_TITLE)
 
 
 def growth_text(growth: Growth | None) -> str:
@@ -116,35 +83,29 @@ def growth_text(growth: Growth | None) -> str:
     return words[growth.kind]
 
 
+def _rows(record: Memory) -> list[Row]:
+    return [(case, subject) for case in record.cases for subject in case.subjects]
+
+
 def _signed(size: int) -> str:
     text = megabytes(size)
     return text if text.startswith("-") else f"+{text}"
 
 
-def _of_step(step: StepName, value: Callable[[MemoryStep], Any]) -> Callable[[SubjectRow], Any]:
+def _of(step: StepName, value: Callable[[MemoryStep], Any]) -> Callable[[MemorySubject], Any]:
     """Reads a step of a subject, if it took this step."""
-    return lambda row: None if (found := row.subject.step(step)) is None else value(found)
+    return lambda row: None if (found := row.step(step)) is None else value(found)
 
 
-def _peak_text(step: MemoryStep) -> str:
-    return f"{'' if step.exact else SAMPLED}{megabytes(step.peak_bytes)}"
-
-
-def _step_columns(step: StepName, short: str, heading: str, width: int, stays: int) -> list[Column[SubjectRow]]:
+def _step_columns(step: StepName, key: str, width: int, stays: int) -> list[Column[MemorySubject]]:
     """The peak of a step, what it added, and what stayed."""
-    said = _of_step(step, _peak_text)
+    said = _of(step, lambda found: f"{'' if found.exact else SAMPLED}{megabytes(found.peak_bytes)}")
+    peak, added = _of(step, lambda found: found.peak_bytes), _of(step, lambda found: found.increment_bytes)
     return [
-        Column(
-            f"{short}_peak_bytes",
-            heading,
-            _of_step(step, lambda found: found.peak_bytes),
-            MILLIONS,
-            width,
-            text=lambda row: said(row) or NOTHING,
-        ),
-        Column(f"{short}_increment_bytes", "+", _of_step(step, lambda found: found.increment_bytes), _ADDED, width),
-        Column(f"{short}_kept_bytes", "stays", _of_step(step, lambda found: found.kept_bytes), _ADDED, stays),
-        for_files(f"{short}_exact", _of_step(step, lambda found: found.exact), FLAG),
+        Column(f"{key}_peak_bytes", key, peak, MILLIONS, width, text=lambda row: said(row) or NOTHING),
+        Column(f"{key}_increment_bytes", "+", added, _ADDED, width),
+        Column(f"{key}_kept_bytes", "stays", _of(step, lambda found: found.kept_bytes), _ADDED, stays),
+        for_files(f"{key}_exact", _of(step, lambda found: found.exact), FLAG),
     ]
 
 
@@ -152,64 +113,50 @@ def _pages(resident: Resident) -> tuple[int, int]:
     return resident.anonymous_bytes, resident.file_bytes
 
 
-def _size_of(name: str, row: SubjectRow) -> int | None:
-    return None if row.subject.breakdown is None else getattr(row.subject.breakdown, name)
+def _pages_text(pages: tuple[int, int]) -> str:
+    return f"{megabytes(pages[0])} + {megabytes(pages[1])}"
+
+
+def _first_pages(row: MemorySubject) -> tuple[int, int] | None:
+    return _pages(row.steps[0].before) if row.steps else None
+
+
+def _size_of(name: str, row: MemorySubject) -> int | None:
+    return None if row.breakdown is None else getattr(row.breakdown, name)
+
+
+def _status_text(row: MemorySubject) -> str:
+    return "" if row.status == "ok" else row.status
+
+
+def _needs_style(row: MemorySubject) -> str:
+    return "bold" if row.status == "ok" else ""
 
 
 _ADDED = MB._replace(text=_signed)
-_BOTH_PAGES = Format(
-    lambda pair: f"{megabytes(pair[0])} + {megabytes(pair[1])}",
-    "whole",
-    MB.excel,
-    ("_anonymous_bytes", "_file_bytes"),
-)
+_BOTH_PAGES = Format(_pages_text, "whole", MB.excel, ("_anonymous_bytes", "_file_bytes"))
 _CASE: list[Column[Any]] = [
-    for_files("model", lambda row: row.case.model),
-    for_files("dims", lambda row: sizes_text(row.case.dims)),
+    for_files("model", lambda row: row[0].model),
+    for_files("dims", lambda row: sizes_text(row[0].dims)),
 ]
-_SUBJECT: Column[SubjectRow] = Column("name", "subject", lambda row: row.subject.name, NAME, room=12)
-_PEAKS: list[Column[SubjectRow]] = [
-    for_files("runtime", lambda row: row.subject.runtime),
-    for_files("call", lambda row: row.subject.call),
-    Column(
-        "status",
-        "status",
-        lambda row: row.subject.status,
-        style="red",
-        text=lambda row: "" if row.subject.status == "ok" else row.subject.status,
-    ),
-    for_files("reason", lambda row: row.subject.reason),
-    Column(
-        "needed_bytes",
-        "needs",
-        lambda row: row.subject.needed_bytes,
-        MILLIONS,
-        style=lambda row: "bold" if row.subject.status == "ok" else "",
-    ),
-    *_step_columns("load", "load", "load", 80, 100),
-    *_step_columns("first call", "first", "first", 0, 60),
-    *_step_columns("steady call", "steady", "steady", 0, FILES_ONLY),
-    Column(
-        "growth",
-        "growth",
-        lambda row: row.subject.growth and row.subject.growth.kind,
-        text=lambda row: growth_text(row.subject.growth),
-    ),
+_SUBJECT: Column[MemorySubject] = Column("name", "subject", lambda row: row.name, NAME, room=12)
+_PEAKS: list[Column[MemorySubject]] = [
+    *field_columns(MemorySubject, ["runtime", "call", "reason"]),
+    Column("status", "status", lambda row: row.status, style="red", text=_status_text),
+    Column("needed_bytes", "needs", lambda row: row.needed_bytes, MILLIONS, style=_needs_style),
+    *_step_columns("load", "load", 80, 100),
+    *_step_columns("first call", "first", 0, 60),
+    *_step_columns("steady call", "steady", 0, FILES_ONLY),
+    Column("growth", "growth", lambda row: row.growth and row.growth.kind, text=lambda row: growth_text(row.growth)),
 ]
-_PAGES: list[Column[SubjectRow]] = [
-    Column(
-        "before",
-        "at first",
-        lambda row: _pages(row.subject.steps[0].before) if row.subject.steps else None,
-        _BOTH_PAGES,
-        80,
-    ),
-    Column("load", "after load", _of_step("load", lambda step: _pages(step.after)), _BOTH_PAGES),
-    Column("first", "after first", _of_step("first call", lambda step: _pages(step.after)), _BOTH_PAGES),
-    Column("steady", "after steady", _of_step("steady call", lambda step: _pages(step.after)), _BOTH_PAGES),
+_PAGES: list[Column[MemorySubject]] = [
+    Column("before", "at first", _first_pages, _BOTH_PAGES, 80),
+    Column("load", "after load", _of("load", lambda step: _pages(step.after)), _BOTH_PAGES),
+    Column("first", "after first", _of("first call", lambda step: _pages(step.after)), _BOTH_PAGES),
+    Column("steady", "after steady", _of("steady call", lambda step: _pages(step.after)), _BOTH_PAGES),
 ]
-_REST: list[Column[SubjectRow]] = [
-    for_files("growth_bytes_per_call", lambda row: row.subject.growth and row.subject.growth.bytes_per_call, NUMBER),
+_REST: list[Column[MemorySubject]] = [
+    for_files("growth_bytes_per_call", lambda row: row.growth and row.growth.bytes_per_call, NUMBER),
     *(for_files(name, partial(_size_of, name), BYTES) for name in _SIZES),
 ]
 
@@ -217,12 +164,21 @@ _REST: list[Column[SubjectRow]] = [
 # ---------------------------------------------------------------- samples
 
 
+class _Sample(NamedTuple):
+    """What was resident at a moment."""
+
+    case: MemoryCase
+    subject: MemorySubject
+    after_ns: int
+    resident_bytes: int
+
+
 def samples_table(record: Memory) -> Table[_Sample]:
     """Resident memory over time."""
     rows = [
-        _Sample(*row, after_ns, resident)
-        for row in subject_rows(record.cases)
-        for after_ns, resident in zip(row.subject.sample_ns, row.subject.sample_bytes, strict=True)
+        _Sample(case, subject, after_ns, resident)
+        for case, subject in _rows(record)
+        for after_ns, resident in zip(subject.sample_ns, subject.sample_bytes, strict=True)
     ]
     columns: list[Column[_Sample]] = [
         *_CASE,
@@ -241,18 +197,31 @@ def _moment(row: _Sample) -> datetime:
 # ---------------------------------------------------------------- where the bytes are
 
 
+class ByteRow(NamedTuple):
+    """What a model holds or needs, with its size."""
+
+    case: MemoryCase
+    subject: MemorySubject
+    what: str
+    """Its name in files."""
+    label: str
+    """Its name on screens."""
+    size_bytes: int | None
+    remark: str
+
+
 def breakdown_table(record: Memory) -> Table[ByteRow]:
     """Where the bytes of all models are, with all tensors."""
-    return Table(_BYTES, [each for row in subject_rows(record.cases) for each in _byte_rows(*row)])
+    return Table(_BYTES, [each for row in _rows(record) for each in _byte_rows(*row)])
 
 
 def bytes_table(case: MemoryCase, subject: MemorySubject) -> Table[ByteRow]:
     """What a model holds and needs; only the largest tensors are named."""
     rows = list(_byte_rows(case, subject))
-    rest = [row for row in rows if row.tensor is not None][MOST_TENSORS:]
-    shown = rows[: len(rows) - len(rest)]
-    total = sum(row.size_bytes for row in rest if row.tensor is not None and not row.tensor.within)
+    rest = subject.breakdown.alive[MOST_TENSORS:] if subject.breakdown is not None else ()
+    total = sum(tensor.size_bytes for tensor in rest if not tensor.within)
     others = Footer({"": f"  {count(len(rest), 'other')}", "bytes": total}, style="", in_files=False)
+    shown = rows[: len(rows) - len(rest)]
     return Table(_BYTES, shown, _bytes_title(case, subject), footers=[others] if rest else [])
 
 
@@ -265,11 +234,15 @@ _BYTES: list[Column[ByteRow]] = [
 ]
 
 
+_Bytes = tuple[str, str, int | None, str]
+"""Names in files and on screens, a size, and a remark."""
+
+
 def _byte_rows(case: MemoryCase, subject: MemorySubject) -> Iterator[ByteRow]:
     found = subject.breakdown
     if found is None:
         return
-    sizes: list[tuple[str, str, int | None, str]] = [
+    sizes: list[_Bytes] = [
         ("weights_on_disk", "weights on disk", found.weights_on_disk_bytes, ""),
         ("weights_in_memory", "weights in memory", found.weights_in_memory_bytes, "after constants were folded"),
         ("input", "inputs", found.input_bytes, ""),
@@ -286,8 +259,7 @@ def _byte_rows(case: MemoryCase, subject: MemorySubject) -> Iterator[ByteRow]:
             for name in [ARENA_SETTINGS[each.setting]]
         ),
     ]
-    yield from (ByteRow(case, subject, what, label, size, why) for what, label, size, why in sizes if size is not None)
-    yield from (ByteRow(case, subject, *alive) for alive in _alive(found))
+    yield from (ByteRow(case, subject, *each) for each in (*sizes, *_alive(found)) if each[2] is not None)
 
 
 def _copied(copy: InputCopy) -> tuple[str, int, str]:
@@ -296,17 +268,17 @@ def _copied(copy: InputCopy) -> tuple[str, int, str]:
     return f"  copy of {name_of(copy.name)}", copy.copied_bytes, f"{why} in every call"
 
 
-def _alive(found: Breakdown) -> Iterator[tuple[str, str, int, str, LiveTensor | None]]:
+def _alive(found: Breakdown) -> Iterator[_Bytes]:
     """The peak node with the sum of its tensors, then each of these."""
     if not found.alive:
         return
     operator = f" ({name_of(found.peak_op)})" if found.peak_op else ""
     total = sum(tensor.size_bytes for tensor in found.alive if not tensor.within)
-    yield "alive", f"alive at {name_of(found.peak_node)}{operator}", total, "the peak node", None
+    yield "alive", f"alive at {name_of(found.peak_node)}{operator}", total, "the peak node"
     sizes = {tensor.name: tensor.size_bytes for tensor in found.alive}
     for each in found.alive:
         what = f"alive {each.role} {each.name}"
-        yield what, f"  {name_of(each.name)}", each.size_bytes, _role_text(each, sizes), each
+        yield what, f"  {name_of(each.name)}", each.size_bytes, _role_text(each, sizes)
 
 
 def _role_text(tensor: LiveTensor, sizes: Mapping[str, int]) -> str:

@@ -72,7 +72,8 @@ def paint(ax: Axes, picture: Matrix, room: Room) -> Handles:
     bare(ax, look)
     ax.spines[:].set_visible(False)
     ax.set_xlim(-0.5, len(picture.columns) - 0.5)
-    name_rows(ax, picture.rows, room, look)
+    beside = height_of(1) + 0.1 if picture.row_name else 0.0
+    name_rows(ax, picture.rows, room._replace(left=max(room.left - beside, 0.2)), look)
     name_columns(ax, picture.columns, room)
     ax.tick_params(length=0, pad=4)
     x_title(ax, picture.column_name, look)

@@ -10,7 +10,7 @@ from onnxperf.records.check import Check, Difference
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BLUE, LOG_FROM, RED, Chart
 from onnxperf.render.kit.column import FLAG, NAME, NUMBER, WHOLE, Column, Format, for_files
-from onnxperf.render.kit.page import GAP, Flow, Heading, Line, Page, Section, closing
+from onnxperf.render.kit.page import GAP, Heading, Line, Page, Section, closing
 from onnxperf.render.kit.table import Table
 from onnxperf.wording.names import name_of, with_reasons
 from onnxperf.wording.numbers import count, grouped, significant
@@ -48,7 +48,7 @@ def check_facts(check: Check) -> list[str]:
 def differences_parts(check: Check) -> list[Any]:
     """A row per output, and what differs besides numbers."""
     # Nothing ran if a model draws random numbers.
-    shown: list[Any] = [*differences_charts(check)] or [Flow(check_facts(check), on="page"), differences_table(check)]
+    shown: list[Any] = [*differences_charts(check)] or [differences_table(check)]
     reasons = [Line(text) for text in with_reasons((output.name, _reason(output)) for output in check.outputs)]
     return [*shown, *([GAP, *reasons] if reasons else [])]
 

@@ -11,7 +11,7 @@ from onnxperf.records.convert import Conversion
 from onnxperf.records.options import Signature
 from onnxperf.render.charts.base import Chart
 from onnxperf.render.kit.column import NAME, Column, for_files
-from onnxperf.render.kit.page import GAP, Flow, Heading, Page, Section, closing
+from onnxperf.render.kit.page import GAP, Heading, Page, Section, closing
 from onnxperf.render.kit.table import Table
 from onnxperf.render.race.check import DIFFERENCE, check_facts, differences_charts, differences_parts
 from onnxperf.wording.numbers import count, size
@@ -33,10 +33,9 @@ class _Checked(NamedTuple):
 
 def conversion_page(record: Conversion) -> Page:
     """Framework and versions, inputs and outputs, differences in full, and where the model is."""
-    facts = conversion_facts(record)
     return [
-        Heading(record.model, facts),
-        Section("Inputs and outputs", [Flow(facts, on="page"), interface_table(record)]),
+        Heading(record.model, conversion_facts(record)),
+        Section("Inputs and outputs", [interface_table(record)]),
         Section("Differences by output", list(_differences(record))),
         *closing(conversion_answer(record), record.notes),
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from onnxperf.records.doctor import MachineReport
 from onnxperf.records.headroom import Bandwidth, Peaks
@@ -17,13 +16,8 @@ from onnxperf.render.kit.table import On, Table
 from onnxperf.wording.numbers import count, per_second, size
 
 Fact = tuple[str, str]
-
-
-class _Rate(NamedTuple):
-    """What a number of threads reached with arrays of one size."""
-
-    peaks: Peaks
-    found: Bandwidth
+Rate = tuple[Peaks, Bandwidth]
+"""What a number of threads reached with arrays of one size."""
 
 
 def doctor_page(report: MachineReport) -> Page:
@@ -41,14 +35,14 @@ def facts_table(report: MachineReport, on: On = "all") -> Table[Fact]:
     return _table([*machine_facts(report.machine), *_own_facts(report)], on)
 
 
-def bandwidth_table(report: MachineReport) -> Table[_Rate]:
+def bandwidth_table(report: MachineReport) -> Table[Rate]:
     """How fast arrays of each size are read and written."""
-    columns: list[Column[_Rate]] = [
-        Column("threads", "threads", lambda row: row.peaks.threads, WHOLE),
-        Column("size_bytes", "size of all arrays", lambda row: row.found.size_bytes, BYTES),
-        Column("gb_per_s", "GB/s", lambda row: row.found.gb_per_s, RATE),
+    columns: list[Column[Rate]] = [
+        Column("threads", "threads", lambda row: row[0].threads, WHOLE),
+        Column("size_bytes", "size of all arrays", lambda row: row[1].size_bytes, BYTES),
+        Column("gb_per_s", "GB/s", lambda row: row[1].gb_per_s, RATE),
     ]
-    return Table(columns, [_Rate(peaks, each) for peaks in report.peaks for each in peaks.bandwidths])
+    return Table(columns, [(peaks, each) for peaks in report.peaks for each in peaks.bandwidths])
 
 
 def arithmetic_table(report: MachineReport) -> Table[Peaks]:
@@ -66,17 +60,17 @@ def bandwidth_charts(report: MachineReport) -> list[Chart]:
     table = bandwidth_table(report)
     if not table.rows:
         return []
-    sizes = [row.found.size_bytes for row in table.rows]
+    sizes = [row[1].size_bytes for row in table.rows]
     colors = colors_of(map(_threads, report.peaks))
-    best = max(table.rows, key=lambda row: row.found.gb_per_s)
+    peaks, best = max(table.rows, key=lambda row: row[1].gb_per_s)
     summary = (
         f"Bytes read and written a second with arrays of {size(min(sizes))} to {size(max(sizes))}: small ones stay in "
-        f"caches, the largest ones only fit into memory. The most is {per_second(best.found.gb_per_s)} GB/s, with "
-        f"{_threads(best.peaks)} and {size(best.found.size_bytes)}."
+        f"caches, the largest ones only fit into memory. The most is {per_second(best.gb_per_s)} GB/s, with "
+        f"{_threads(peaks)} and {size(best.size_bytes)}."
     )
     picture = Plot(
         x=axis_of("size of all arrays", sizes, size_unit(sizes)),
-        y=axis_of("bandwidth", [row.found.gb_per_s for row in table.rows], (1.0, "GB/s"), True, math.inf),
+        y=axis_of("bandwidth", [row[1].gb_per_s for row in table.rows], (1.0, "GB/s"), True, math.inf),
         series=[_line(peaks, colors[_threads(peaks)]) for peaks in report.peaks],
     )
     return [chart("Bandwidth over sizes", summary, picture, table)]

@@ -33,6 +33,7 @@ from onnxperf.render.stack.tables import (
     native_key,
     native_table,
     place_text,
+    without_line,
 )
 from onnxperf.wording.names import name_of, visible
 from onnxperf.wording.numbers import count, duration, percent
@@ -188,28 +189,32 @@ def _package_colors(frames: Sequence[StackFrame]) -> dict[str, int]:
 
 @dataclass
 class _Node:
-    """A frame below its callers."""
+    """A function below its callers, whichever of its lines was at work."""
 
-    name: str
+    frame: str
+    """One of its frames."""
     count: int = 0
     below: dict[str, _Node] = field(default_factory=dict)
 
 
 def _sample_boxes(samples: Sequence[Sample], total: int) -> Iterator[_Box]:
-    """Every frame that is wide enough to be seen, beside others of the same caller by name."""
+    """Every function that is wide enough to be seen, beside others of the same caller by name."""
     waiting = [(_merged(samples), -1, 0)]
     while waiting:
         node, depth, start = waiting.pop()
         if depth >= 0:
-            function, place = parts(node.name)
-            item = SpanItem(
-                name_of(function), visible(node.name), _KINDS[kind_of(node.name)][1], (native_key(function, place),)
-            )
-            yield _Box(start, node.count, depth, item, f"{percent(node.count / total)}, {count(node.count, 'sample')}")
-        for each in sorted(node.below.values(), key=lambda below: below.name):
+            said = f"{percent(node.count / total)}, {count(node.count, 'sample')}"
+            yield _Box(start, node.count, depth, _native_item(node.frame), said)
+        for _, each in sorted(node.below.items()):
             if each.count >= _NARROWEST * total:
                 waiting.append((each, depth + 1, start))
             start += each.count
+
+
+def _native_item(frame: str) -> SpanItem:
+    function, place = parts(frame)
+    where = f"{function} ({without_line(place)})" if place else function
+    return SpanItem(name_of(function), visible(where), _KINDS[kind_of(frame)][1], (native_key(function, place),))
 
 
 def _merged(samples: Sequence[Sample]) -> _Node:
@@ -217,6 +222,6 @@ def _merged(samples: Sequence[Sample]) -> _Node:
     for stack, times in samples:
         node = root
         for frame in stack:
-            node = node.below.setdefault(frame, _Node(frame))
+            node = node.below.setdefault(native_key(*parts(frame)), _Node(frame))
             node.count += times
     return root

@@ -30,9 +30,10 @@ def stack_page(record: Stack, tree: Verbatim | None = None, top: int = TOP, samp
     facts = [record.runtime, record.call or "", count(record.calls, "call"), f"{duration(record.call_ns)} per call"]
     allocations = allocation_parts(record.allocations, top) if record.allocations is not None else []
     flame = [*tree_charts(record), *([_HINT] if record.frames else []), tree_functions_table(record)]
+    # The tree has these facts, too.
+    head = [Heading(record.name, facts)] if tree is None else [tree._replace(on="screen"), Flow(facts, on="page")]
     return [
-        tree._replace(on="screen") if tree is not None else Heading(record.name, facts),
-        Flow(facts, on="page"),
+        *head,
         Section("Functions", [*self_charts(record, "page"), functions_table(record, top, "screen")]),
         Section("Tree of calls", [*flame, *([tree] if tree is not None else [])], on="page"),
         Section("Compiled functions", _native_parts(record, top, samples)),

@@ -37,7 +37,7 @@ def functions_table(record: Stack, top: int | None = None, on: On = "all") -> Ta
         Column("share", "share", lambda row: row.share, SHARE),
         *(_part_column(record, heading, kind) for heading, kind in _PARTS),
         Column("function", "function", lambda row: row.function, NAME, room=20),
-        Column("file", "where", lambda row: row.file, TEXT, 60, room=16),
+        Column("file", "where", lambda row: row.file, TEXT, 80, room=16),
     ]
     rows = record.functions if top is None else busiest(record)[:top]
     how = f" ({record.shares.how})" if record.shares is not None else ""
@@ -46,7 +46,7 @@ def functions_table(record: Stack, top: int | None = None, on: On = "all") -> Ta
 
 def _part_column(record: Stack, heading: str, kind: str) -> Column[FunctionShare]:
     """Part of the calls that a function spends in one kind of code; a screen leaves out what no function does."""
-    width = 80 if any(getattr(each, kind) for each in record.functions) else FILES_ONLY
+    width = 60 if any(getattr(each, kind) for each in record.functions) else FILES_ONLY
     return Column(kind, heading, lambda row: getattr(row, kind), _WHOLE_SHARE, width)
 
 
@@ -145,4 +145,9 @@ def native_table(record: Stack, top: int | None = None, on: On = "all") -> Table
 
 def native_key(function: str, place: str) -> str:
     """What stands for such a function on a page; the line of a frame is none of it."""
-    return visible(f"native {function} {_LINE.sub('', place)}")
+    return visible(f"native {function} {without_line(place)}")
+
+
+def without_line(place: str) -> str:
+    """A file or a library without the number of a line."""
+    return _LINE.sub("", place)

@@ -62,7 +62,7 @@ def story_of(record: Struct, kind: str, topic: str, limits: Sequence[str], page:
         warnings=[spell(text) for text in warnings],
         notes=[spell(text) for text in dict.fromkeys(notes)],
         sections=sections,
-        facts=[fact for part in page if isinstance(part, Heading) for fact in part.facts if fact],
+        facts=list(dict.fromkeys(fact for part in page if isinstance(part, Heading) for fact in part.facts if fact)),
         machine=machine_facts(machine) if machine is not None else (),
         command=command,
         snippet=_snippet(command, machine),

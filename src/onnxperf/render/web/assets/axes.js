@@ -10,7 +10,7 @@ onnxperf.widest = (texts, size = 12) => texts.reduce((most, text) => Math.max(mo
 
 // A text that loses its middle where it is wider than so many pixels; nothing where there is no room for three letters.
 onnxperf.fitted = (text, room, size = 12) => {
-  if (onnxperf.textWidth(text, size) <= room) return text;
+  if (room === Infinity || onnxperf.textWidth(text, size) <= room) return text;
   const letters = Array.from(text);
   const cut = (number) => `${letters.slice(0, Math.ceil(number / 2)).join("")}…${letters.slice(letters.length - Math.floor(number / 2)).join("")}`;
   let [low, high] = [0, letters.length - 1];
