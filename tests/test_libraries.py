@@ -14,7 +14,8 @@ from onnxperf.frameworks.base import find_framework
 from onnxperf.installation import install_command
 from onnxperf.measure.worker import allocations, python_stack
 from onnxperf.render.graph.png import require_resvg
-from onnxperf.render.kit.frames import require_pyarrow, require_xlsxwriter
+from onnxperf.render.kit.frames import require_pyarrow
+from onnxperf.render.kit.workbook import require_xlsxwriter
 from onnxperf.render.stack.tree import session_of
 from onnxperf.runtimes.find import find_runtime
 from onnxperf.store.connect import connect, location

@@ -29,6 +29,7 @@ __all__ = [
     "ProfilesResult",
     "QuantizeResult",
     "Report",
+    "Result",
     "RewriteResult",
     "Runner",
     "RunsResult",
@@ -74,7 +75,7 @@ __all__ = [
     "waiting_runs",
 ]
 
-_ELSEWHERE = {"Report": "results.report", "Runner": "runtimes.base"}
+_ELSEWHERE = {"Report": "results.report", "Result": "results.base", "Runner": "runtimes.base"}
 
 
 def __getattr__(name: str) -> Any:
@@ -88,11 +89,11 @@ def __getattr__(name: str) -> Any:
 
 def _home(name: str) -> str:
     """The module of a public name: functions are in api, results in results, each in a file of its name."""
+    if name in _ELSEWHERE:
+        return _ELSEWHERE[name]
     if name.islower():
         return f"api.{name}"
-    if name.endswith("Result"):
-        return f"results.{name.removesuffix('Result').lower()}"
-    return _ELSEWHERE.get(name, "errors")
+    return f"results.{name.removesuffix('Result').lower()}" if name.endswith("Result") else "errors"
 
 
 def __dir__() -> list[str]:

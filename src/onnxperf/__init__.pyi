@@ -18,7 +18,10 @@ from onnxperf.api.load import ProfilingRunner
 from onnxperf.api.report import ReportSource
 from onnxperf.errors import BadFeed, BadInput, BadModel, BadOption, MissingExtra, OnnxperfError, StoreError
 from onnxperf.measure.race import Progress
+from onnxperf.records.doctor import MachineReport
+from onnxperf.records.envs import Environments
 from onnxperf.records.history import History
+from onnxperf.records.lines import MemoryLines
 from onnxperf.results.advise import AdviseResult
 from onnxperf.results.base import Result
 from onnxperf.results.bench import BenchResult
@@ -26,11 +29,8 @@ from onnxperf.results.bisect import BisectResult
 from onnxperf.results.check import CheckResult
 from onnxperf.results.convert import ConvertResult
 from onnxperf.results.diff import DiffResult
-from onnxperf.results.doctor import DoctorResult
 from onnxperf.results.einsum import EinsumResult
-from onnxperf.results.envs import EnvsResult
 from onnxperf.results.gate import GateResult
-from onnxperf.results.lines import LinesResult
 from onnxperf.results.memory import MemoryResult
 from onnxperf.results.optimize import OptimizeResult
 from onnxperf.results.profile import ProfileResult
@@ -55,11 +55,8 @@ __all__ = [
     "CheckResult",
     "ConvertResult",
     "DiffResult",
-    "DoctorResult",
     "EinsumResult",
-    "EnvsResult",
     "GateResult",
-    "LinesResult",
     "MemoryResult",
     "MissingExtra",
     "OnnxperfError",
@@ -68,6 +65,7 @@ __all__ = [
     "ProfilesResult",
     "QuantizeResult",
     "Report",
+    "Result",
     "RewriteResult",
     "Runner",
     "RunsResult",
@@ -359,7 +357,7 @@ def doctor(
     time: float | None = 9.0,
     threads: int | None = 1,
     progress: Progress = ...,
-) -> DoctorResult:
+) -> Result[MachineReport]:
     """Describe this machine, race a small model against itself for `time` seconds, and measure its peaks."""
 
 def einsum(
@@ -373,7 +371,7 @@ def einsum(
 ) -> Any:
     """What numpy.einsum returns, computed by an ONNX graph, or by numpy where that is faster."""
 
-def envs() -> EnvsResult:
+def envs() -> Result[Environments]:
     """The environments that were built for other versions of onnxruntime, sorted by name."""
 
 def export_runs(
@@ -534,7 +532,7 @@ def memory_lines(
     store: bool | str | Path | None = False,
     tags: Mapping[str, str] | None = None,
     progress: Progress = ...,
-) -> LinesResult:
+) -> Result[MemoryLines]:
     """Call a function once, and measure for each of its lines what memory stays and what it needed while it ran."""
 
 def optimize(

@@ -22,7 +22,7 @@ from onnxperf import __main__ as door
 from onnxperf.cli.main import app
 from onnxperf.cli.present import Output, present
 from onnxperf.render.kit.progress import Progress
-from onnxperf.results.formats import FORMATS, Format
+from onnxperf.results.formats import COMMON, Format
 from tests.results.toys import TOY, Toy, ToyResult
 
 
@@ -204,7 +204,7 @@ def _while_writing(number: int) -> None:
         signal.raise_signal(number)
         return b"whole"
 
-    FORMATS[".md"] = Format("the page", make, "page")
+    COMMON[".md"] = Format("the page", make, "page")
 
 
 def _ignored(number: int) -> None:

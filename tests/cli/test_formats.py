@@ -10,10 +10,10 @@ from cyclopts import App
 from onnxperf.cli.main import app
 from onnxperf.cli.present import Output
 from onnxperf.errors import BadOption
-from onnxperf.results.base import Result, result_classes
-from onnxperf.results.formats import FORMATS
+from onnxperf.results.base import Show, shows
+from onnxperf.results.formats import COMMON
 
-RESULTS = sorted(result_classes().values(), key=lambda kind: kind.__name__)
+SHOWS = sorted(shows().values(), key=lambda show: show.record.__name__)
 
 
 def test_every_command_with_a_result_takes_files() -> None:
@@ -26,15 +26,15 @@ def flags_of(command: App) -> set[str]:
     return {name for each in command.assemble_argument_collection() for name in each.names}
 
 
-@pytest.mark.parametrize("kind", RESULTS, ids=lambda kind: kind.__name__)
-def test_the_longest_known_ending_is_the_format(kind: type[Result[Any]]) -> None:
+@pytest.mark.parametrize("kind", SHOWS, ids=lambda show: show.record.__name__)
+def test_the_longest_known_ending_is_the_format(kind: Show[Any]) -> None:
     for suffix in kind.formats():
         for name in (f"c{suffix}", f"C{suffix.upper()}", f"a.json{suffix}"):
             assert list(Output(output=[name]).files(kind)) == [(name, suffix)]
 
 
-@pytest.mark.parametrize("kind", RESULTS, ids=lambda kind: kind.__name__)
-def test_an_ending_that_a_result_does_not_have_is_refused(kind: type[Result[Any]]) -> None:
-    for suffix in {*FORMATS, ".xyz", ""} - set(kind.formats()):
+@pytest.mark.parametrize("kind", SHOWS, ids=lambda show: show.record.__name__)
+def test_an_ending_that_a_result_does_not_have_is_refused(kind: Show[Any]) -> None:
+    for suffix in {*COMMON, ".xyz", ""} - set(kind.formats()):
         with pytest.raises(BadOption, match=r"a name that ends with .*\.json"):
             list(Output(output=[f"c{suffix}"]).files(kind))

@@ -21,9 +21,7 @@ class Files(Group):
         None, "Which table .csv, .parquet and .md files hold, if there are several; without it, .md holds the page."
     )
     chart: str | None = option(None, "Which chart .png and .svg files hold, if there are several.")
-    width: str = option(
-        "page", "Width of a picture: a column or a whole page of a paper.", choices=("column", "page")
-    )
+    width: str = option("page", "Width of a picture: a column or a whole page of a paper.", choices=("column", "page"))
     json: str | None = option(None, "Write the whole record as JSON; - is standard output.", is_file=True)
     open: bool = option(False, "Write the page (.html) to a temporary file that stays, and show it in the browser.")
 

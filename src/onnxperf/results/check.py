@@ -19,7 +19,7 @@ NodeArrays = Mapping[str, Any]
 SHOW = Show(
     Check,
     "check",
-    check_page,
+    lambda record: check_page(record, check_answer(record)),
     tables={"outputs": differences_table},
     charts={"differences": differences_charts},
     own={

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SHOW = Show(
     Conversion,
     "convert",
-    conversion_page,
+    lambda record: conversion_page(record, conversion_answer(record)),
     tables={"outputs": outputs_table, "interface": interface_table},
     charts={"differences": conversion_charts},
     own={".onnx": Format("the converted model", lambda result, _: result.proto.SerializeToString(), binary=True)},

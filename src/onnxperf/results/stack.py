@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from onnxperf.analyze.trace.stack import Sample
+from onnxperf.analyze.trace.stack import Sample, functions, kind_of, parts
 from onnxperf.errors import BadOption
 from onnxperf.records.stack import Stack
 from onnxperf.render.charts.base import Chart
 from onnxperf.render.kit.console import page_text
 from onnxperf.render.kit.page import Page
 from onnxperf.render.stack.allocations import allocations_table
-from onnxperf.render.stack.flame import native_charts, speedscope, tree_charts
+from onnxperf.render.stack.flame import NativeFrame, NativeSample, native_charts, speedscope, tree_charts
 from onnxperf.render.stack.page import TOP, self_charts, stack_page
 from onnxperf.render.stack.tables import frames_table, functions_table, native_table, tree_functions_table
 from onnxperf.render.stack.tree import session_html, session_of, session_speedscope, tree_part, tree_text
@@ -31,10 +31,10 @@ NEEDED = {_MEMRAY: "allocations", "allocations": "allocations", _NATIVE: "native
 SHOW = Show(
     Stack,
     "stack",
-    stack_page,
+    lambda record: stack_page(record, functions(record.frames)),
     tables={
         "functions": functions_table,
-        "tree_functions": tree_functions_table,
+        "tree_functions": lambda record: tree_functions_table(record, functions(record.frames)),
         "frames": frames_table,
         "native": native_table,
         "allocations": allocations_table,
@@ -76,19 +76,26 @@ class StackResult(Result[Stack]):
     def page(self, everything: bool = False, top: int = TOP) -> Page:
         """The tree, the first functions and the answer; if `everything` is wanted, nothing is folded or left out."""
         tree = tree_part(self.session, everything) if self._data is not None else None
-        return stack_page(self.record, tree, sys.maxsize if everything else top, self.samples)
+        rows = sys.maxsize if everything else top
+        return stack_page(self.record, functions(self.record.frames), tree, rows, self._native_samples())
 
     def charts(self, name: str | None = None) -> Sequence[Chart]:
         """The panels of a chart; the first is the flame graph of native frames if these were requested."""
         if name == _NATIVE and not self.samples:
             raise BadOption("the flame graph of compiled frames needs samples with these; measure with `native`")
         if self.samples and name in (None, _NATIVE):
-            return native_charts(self.record, self.samples)
+            return native_charts(self.record, self._native_samples())
         return super().charts(name)
+
+    def _native_samples(self) -> list[NativeSample]:
+        """The samples with what is known of each frame."""
+        names = dict.fromkeys(name for stack, _ in self.samples for name in stack)
+        frames = {name: NativeFrame(*parts(name), kind_of(name)) for name in names}
+        return [([frames[name] for name in stack], times) for stack, times in self.samples]
 
     def printed(self) -> str:
         """The whole page as text, for results that still have their tree."""
-        return page_text(stack_page(self.record, tree_part(self.session))) + "\n"
+        return page_text(stack_page(self.record, (), tree_part(self.session))) + "\n"
 
     def text(self, everything: bool = False) -> str:
         """The tree as pyinstrument prints it; library frames are folded unless `everything` is wanted."""

@@ -56,7 +56,10 @@ def test_colored_words_can_be_read_on_white_and_on_black(style: str) -> None:
     assert (shade + 0.05) / 0.05 >= 4.5
 
 
-@pytest.mark.parametrize("part", [toys.table(), Line(""), Flow([]), Flow(["", ""])], ids=str)
+EMPTY = {"table": toys.table(), "line": Line(""), "flow": Flow([]), "flow of nothing": Flow(["", ""])}
+
+
+@pytest.mark.parametrize("part", EMPTY.values(), ids=EMPTY)
 def test_what_is_empty_leaves_no_trace(part: Line | Flow) -> None:
     assert Elements(page_html([part])).tags == ["div"]
 

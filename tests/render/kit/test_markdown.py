@@ -82,6 +82,6 @@ def test_an_indented_cell_stays_so_and_an_indented_line_is_an_item() -> None:
     assert text.endswith("\n- below\n")
 
 
-@pytest.mark.parametrize("part", [toys.table(), Line(""), Flow([])], ids=str)
+@pytest.mark.parametrize("part", [toys.table(), Line(""), Flow([])], ids=lambda part: type(part).__name__)
 def test_what_is_empty_leaves_no_trace(part: Line | Flow) -> None:
     assert page_markdown([Line("a"), part, Line("b")]) == "a\n\nb\n"

@@ -175,7 +175,10 @@ def sweep(
         color = SUBJECT_COLORS[number % 7]
         lows = [None if y is None else 0.93 * y for y in known]
         highs = [None if y is None else 1.08 * y for y in known]
-        series.append(Series(names(number), sizes, known, color, lows=lows, highs=highs, symbol=number // 7))
+        words = ["" if y is None else duration(y) for y in known]
+        series.append(
+            Series(names(number), sizes, known, color, words=words, lows=lows, highs=highs, symbol=number // 7)
+        )
         marks += [
             PlotMark(size, ys[place], "oom", "cross", color, "oom")
             for place, size in enumerate(sizes)
@@ -318,7 +321,7 @@ def commits(number: int = 30) -> Plot:
 def gaps() -> Plot:
     """Not a number, none, and infinite values."""
     series = [
-        Series("gaps", [1, 2, 3, 4, 5], [1.0, None, math.nan, 2.0, 3.0], BLUE),
+        Series("gaps", [1, 2, 3, 4, 5], [1.0, None, math.nan, 2.0, 3.0], BLUE, words=[""] * 5),
         Series("nothing", [1, 2, 3, 4, 5], [None] * 5, RED),
         Series("far", [1, 2, 3, 4, 5], [2.0, 2.2, 90.0, 2.1, -40.0], GREEN, "points"),
     ]

@@ -11,22 +11,23 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Console
 
-from onnxperf.analyze.trace.stack import Sample, native_functions
+from onnxperf.analyze.trace.stack import Sample, functions, native_functions
 from onnxperf.records.stack import FunctionShare, Stack, StackFrame
 from onnxperf.render.charts.base import BLUE, GREY, ORANGE, SKY
 from onnxperf.render.kit.console import print_page
 from onnxperf.render.kit.page import Verbatim
 from onnxperf.render.kit.table import grid_of
-from onnxperf.render.stack.flame import native_charts, speedscope, tree_charts
+from onnxperf.render.stack.flame import speedscope, tree_charts
 from onnxperf.render.stack.page import self_charts, stack_page
 from onnxperf.render.stack.tables import native_table, tree_functions_table
+from onnxperf.results.stack import StackResult
 from tests.render import drawn_pages
 from tests.render.described import charts_of, picture_of
 from tests.render.stack import examples as made
 
 
 def printed(record: Stack, tree: Verbatim | None = None, width: int = 100, top: int = 15) -> str:
-    return drawn_pages.printed(stack_page(record, tree, top), width)
+    return drawn_pages.printed(stack_page(record, (), tree, top), width)
 
 
 def test_the_tree_stands_above_functions_memory_and_answer() -> None:
@@ -54,7 +55,7 @@ def test_the_tree_stands_above_functions_memory_and_answer() -> None:
 def test_a_terminal_shows_the_colours_of_the_tree_in_the_characters_that_it_has() -> None:
     terminal = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     tree = Verbatim("0.1 größe", "\x1b[31m├─ 0.1\x1b[0m größe")
-    print_page(stack_page(made.stack(), tree), Console(file=terminal, width=100, force_terminal=True))
+    print_page(stack_page(made.stack(), (), tree), Console(file=terminal, width=100, force_terminal=True))
     terminal.seek(0)
     assert "|- 0.1\x1b[0m gr\\xf6\\xdfe" in terminal.read()
 
@@ -135,12 +136,12 @@ def test_frames_lie_within_their_callers_one_after_the_other() -> None:
 def test_functions_and_frames_share_their_keys() -> None:
     record = made.stack()
     (chart,) = tree_charts(record)
-    grid = grid_of(tree_functions_table(record))
+    grid = grid_of(tree_functions_table(record, functions(record.frames)))
     assert {line.link for line in grid.lines} == {key for item in picture_of(chart).items for key in item.keys}
 
 
 def test_samples_lie_below_their_callers_and_are_colored_by_what_they_do() -> None:
-    (chart,) = native_charts(made.stack(), made.SAMPLES)
+    (chart,) = StackResult(made.stack(), samples=made.SAMPLES).charts("native")
     flame = picture_of(chart)
     drawn = {flame.items[item].where: flame.words[said] for item, said in zip(flame.item, flame.said, strict=True)}
     assert drawn[f"FLOAT_add ({made.UMATH})"] == "60.0 %, 30 samples"
@@ -155,14 +156,14 @@ def test_samples_lie_below_their_callers_and_are_colored_by_what_they_do() -> No
 
 def test_compiled_functions_share_their_keys_with_their_frames_whatever_the_line() -> None:
     record = made.stack(native=native_functions(made.SAMPLES))
-    (chart,) = native_charts(record, made.SAMPLES)
+    (chart,) = StackResult(record, samples=made.SAMPLES).charts("native")
     grid = grid_of(native_table(record))
     assert {line.link for line in grid.lines} == {key for item in picture_of(chart).items for key in item.keys}
 
 
 def test_a_page_has_each_flame_graph_that_there_are_frames_for() -> None:
     def titles(record: Stack, samples: Sequence[Sample] = ()) -> list[str]:
-        return list(charts_of(stack_page(record, samples=samples)))
+        return list(charts_of(StackResult(record, samples=samples).page()))
 
     assert titles(made.stack(), made.SAMPLES) == [
         *("Self time per function", "Flame graph", "Flame graph with compiled frames")
@@ -184,7 +185,7 @@ def test_speedscope_gets_every_stack_with_its_weight() -> None:
 
 def test_lines_of_one_function_below_the_same_caller_are_one_frame() -> None:
     samples = [(("run (a.py:1)", "f (b.py:2)"), 3), (("run (a.py:9)", "f (b.py:4)"), 5)]
-    (chart,) = native_charts(made.stack(native=()), samples)
+    (chart,) = StackResult(made.stack(native=()), samples=samples).charts("native")
     flame = picture_of(chart)
     assert [(flame.items[item].where, width) for item, width in zip(flame.item, flame.widths, strict=True)] == [
         *(("run (a.py)", 8), ("f (b.py)", 8))

@@ -97,7 +97,7 @@ def _side_by_side(picture: Bars, rows: int, look: Look) -> list[_Bar]:
             value = _value(series, row, base)
             end = min(max(value, picture.axis.low), picture.axis.high)
             color = _color(series, row, look)
-            drawn.append(_Bar(row + offset, base, end, series.words[row], color, end != value != base))
+            drawn.append(_Bar(row + offset, base, end, _words(series, row), color, end != value != base))
     return drawn
 
 
@@ -107,9 +107,14 @@ def _stacked(picture: Bars, rows: int, look: Look) -> list[_Bar]:
         start = 0.0
         for series in picture.series:
             end = start + _value(series, row, 0.0)
-            drawn.append(_Bar(row, start, end, series.words[row], _color(series, row, look), False))
+            drawn.append(_Bar(row, start, end, _words(series, row), _color(series, row, look), False))
             start = end
     return drawn
+
+
+def _words(series: BarSeries, row: int) -> str:
+    """The first line; what follows is for tooltips."""
+    return series.words[row].partition("\n")[0]
 
 
 def _value(series: BarSeries, row: int, base: float) -> float:

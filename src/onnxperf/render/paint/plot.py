@@ -192,8 +192,8 @@ def _every(ax: Axes, series: Series, has_twin: bool) -> dict[str, Any]:
     """A sign at each point of a line, if they are apart; of many only some, where signs tell lines apart."""
     width, _ = inches_of(ax)
     number = len(series.xs)
-    if number <= 2 and not series.words:
-        return {"marker": ""}  # a line that joins places, such as a roof
+    if not series.words:
+        return {"marker": ""}  # nothing is said about its points: a roof, or what was sampled
     if number <= 72 * width / 7:
         return {}
     return {"markevery": max(number // 9, 1)} if has_twin else {"marker": ""}

@@ -46,7 +46,6 @@ def node_memory_page(record: NodeMemories) -> Page:
     facts = [f"onnxruntime's arena in iteration {record.iteration}"]
     return [
         Heading(record.model, facts),
-        Flow(facts, on="page"),
         Flow(_levels(record)),
         most_table(record)._replace(on="screen"),
         Section("Memory", memory_charts(record)),

@@ -44,7 +44,6 @@ def profile_page(
     found, facts = timeline or (lambda: profile.timeline), profile_facts(profile)
     return [
         Heading(profile.model, facts),
-        Flow(facts, on="page"),
         Flow(_times(profile)),
         Section("Operators", operators_charts(profile)),
         Section("Nodes", _nodes(profile, top), on="screen"),

@@ -49,7 +49,6 @@ def plan_page(plan: EinsumPlan, row_notes: Sequence[str] = ()) -> Page:
     race = race_sections(plan.race, _RACE) if plan.race is not None else []
     return [
         Heading(plan.equation, [*facts, *machine_texts(plan.machine)]),
-        Flow(facts, on="page"),
         Flow([search_text(plan)]),
         Flow(winner_texts(plan)),
         Section(_RACE, [*raced, Line(_LEGEND, "dim"), *_below(plan, row_notes)] if table.rows else []),

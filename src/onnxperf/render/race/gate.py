@@ -11,7 +11,7 @@ from onnxperf.render.charts.forest import forest_chart
 from onnxperf.render.kit.column import FACTOR, Column
 from onnxperf.render.kit.comparison import Compared, comparison_table
 from onnxperf.render.kit.machine import cpu_text
-from onnxperf.render.kit.page import Flow, Heading, Page, Part, Section, closing
+from onnxperf.render.kit.page import Heading, Page, Part, Section, closing
 from onnxperf.render.kit.table import Table
 from onnxperf.render.race.sections import cases_sections, labels_of
 from onnxperf.wording.names import dims_text, name_of
@@ -34,7 +34,6 @@ def gate_page(record: Gate) -> Page:
     races = cases_sections(labels_of(record.races), "Races") if record.races else []
     return [
         Heading(record.model, [*facts, *cpu]),
-        Flow(facts, on="page"),
         Section("Limits", limits),
         *closing(record.answer, record.notes, record.interrupted),
         *races,

@@ -239,7 +239,7 @@ _FIELDS: list[Column[HistoryPoint]] = [
     Column("run", "run", attrgetter("run")),
     Column("started", "when", attrgetter("started"), MOMENT, text=lambda each: each.started[:16].replace("T", " ")),
     *field_columns(HistoryPoint, ("time_ns", "yardstick_ns", "median_ns", "mean_ns")),
-    Column("status", "status", attrgetter("status"), style=lambda each: STATUS_STYLES[each.status]),
+    Column("status", "status", attrgetter("status"), style=lambda each: STATUS_STYLES.get(each.status, "red")),
     Column("version", "onnxruntime", attrgetter("version")),
     Column("commit", "commit", attrgetter("commit"), text=_commit),
     *field_columns(HistoryPoint, ("dirty",)),

@@ -172,5 +172,5 @@ def _reasons(cases: Cases) -> list[Line]:
         for status in dict.fromkeys(subject.status for subject in unsaid):
             texts = with_reasons((each.name, each.reason) for each in unsaid if each.status == status)
             place = f"{label}, " if label else ""
-            lines += [Line(f"{place}{text}", STATUS_STYLES[status], indent=2, on="screen") for text in texts]
+            lines += [Line(f"{place}{text}", STATUS_STYLES.get(status, "red"), indent=2, on="screen") for text in texts]
     return lines

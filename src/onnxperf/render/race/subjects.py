@@ -115,7 +115,7 @@ COLUMNS: list[Column[Subject]] = [
     *field_columns(Subject, ("time_low_ns", "time_high_ns", "own_time_ns", "unsteady", "varies", "slow_launches")),
     *ratio_columns(COMPARED),
     _field("status", "status", TEXT)._replace(
-        style=lambda subject: STATUS_STYLES[subject.status],
+        style=lambda subject: STATUS_STYLES.get(subject.status, "red"),
         text=lambda subject: "" if subject.status == "ok" else subject.status,
     ),
     *field_columns(Subject, ("reason",)),

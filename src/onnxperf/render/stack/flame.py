@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from onnxperf.analyze.trace.stack import Sample, kind_of, parts
 from onnxperf.records.stack import Stack, StackFrame
 from onnxperf.render.charts.base import (
     BLUE,
@@ -53,6 +52,20 @@ _NARROWEST = 1 / 3_000
 """Part of all samples below which a frame cannot be seen."""
 
 
+class NativeFrame(NamedTuple):
+    """A frame as py-spy saw it."""
+
+    function: str
+    place: str
+    """Its library, or its file with the number of a line."""
+    kind: str | None
+    """What it does; None if that depends on its caller."""
+
+
+NativeSample = tuple[Sequence[NativeFrame], int]
+"""Frames from the outermost to the innermost, and how often they were seen."""
+
+
 class _Box(NamedTuple):
     """A frame in its place."""
 
@@ -82,7 +95,7 @@ def tree_charts(record: Stack) -> list[Chart]:
     return [chart("Flame graph", summary, _spans(boxes, axis, legend), frames_table(record))]
 
 
-def native_charts(record: Stack, samples: Sequence[Sample]) -> list[Chart]:
+def native_charts(record: Stack, samples: Sequence[NativeSample]) -> list[Chart]:
     """py-spy's samples, compiled frames too, by what they do."""
     if not samples:
         return []
@@ -102,8 +115,8 @@ def native_charts(record: Stack, samples: Sequence[Sample]) -> list[Chart]:
     ]
 
 
-def speedscope(samples: Sequence[Sample], title: str) -> str:
-    """The same for speedscope.app; the order of the samples is not known."""
+def speedscope(samples: Sequence[tuple[Sequence[str], int]], title: str) -> str:
+    """Samples of frames by their names for speedscope.app; the order of the samples is not known."""
     names = list(dict.fromkeys(frame for stack, _ in samples for frame in stack))
     places = {name: place for place, name in enumerate(names)}
     weights = [times for _, times in samples]
@@ -191,13 +204,13 @@ def _package_colors(frames: Sequence[StackFrame]) -> dict[str, int]:
 class _Node:
     """A function below its callers, whichever of its lines was at work."""
 
-    frame: str
+    frame: NativeFrame
     """One of its frames."""
     count: int = 0
     below: dict[str, _Node] = field(default_factory=dict)
 
 
-def _sample_boxes(samples: Sequence[Sample], total: int) -> Iterator[_Box]:
+def _sample_boxes(samples: Sequence[NativeSample], total: int) -> Iterator[_Box]:
     """Every function that is wide enough to be seen, beside others of the same caller by name."""
     waiting = [(_merged(samples), -1, 0)]
     while waiting:
@@ -211,17 +224,17 @@ def _sample_boxes(samples: Sequence[Sample], total: int) -> Iterator[_Box]:
             start += each.count
 
 
-def _native_item(frame: str) -> SpanItem:
-    function, place = parts(frame)
-    where = f"{function} ({without_line(place)})" if place else function
-    return SpanItem(name_of(function), visible(where), _KINDS[kind_of(frame)][1], (native_key(function, place),))
+def _native_item(frame: NativeFrame) -> SpanItem:
+    function, place = frame.function, without_line(frame.place)
+    where = f"{function} ({place})" if place else function
+    return SpanItem(name_of(function), visible(where), _KINDS[frame.kind][1], (native_key(function, place),))
 
 
-def _merged(samples: Sequence[Sample]) -> _Node:
-    root = _Node("")
+def _merged(samples: Sequence[NativeSample]) -> _Node:
+    root = _Node(NativeFrame("", "", None))
     for stack, times in samples:
         node = root
         for frame in stack:
-            node = node.below.setdefault(native_key(*parts(frame)), _Node(frame))
+            node = node.below.setdefault(native_key(frame.function, frame.place), _Node(frame))
             node.count += times
     return root

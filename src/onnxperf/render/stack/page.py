@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from onnxperf.analyze.trace.stack import BUILT_IN, Sample
-from onnxperf.records.stack import Stack
+from onnxperf.records.stack import FunctionTime, Stack
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BLUE, GREY, SKY, Chart, time_unit
 from onnxperf.render.kit.page import Flow, Heading, Line, Page, Section, Verbatim, closing
 from onnxperf.render.kit.table import On
 from onnxperf.render.stack.allocations import allocation_parts
-from onnxperf.render.stack.flame import native_charts, tree_charts
+from onnxperf.render.stack.flame import NativeSample, native_charts, tree_charts
 from onnxperf.render.stack.tables import busiest, functions_table, libraries_table, native_table, tree_functions_table
 from onnxperf.wording.names import name_of, shortened
 from onnxperf.wording.numbers import count, duration, percent
@@ -20,16 +19,23 @@ from onnxperf.wording.numbers import count, duration, percent
 TOP = 15
 """Rows of tables on a screen, unless more are asked for."""
 _HINT = Line("A click enlarges a frame; Whole, or the key 0, shows all.", "dim", on="page")
+_BUILT_IN = "<built-in>"
 _MOST_BARS = 20
 _LABEL = 60
 """Characters of a function in the chart."""
 
 
-def stack_page(record: Stack, tree: Verbatim | None = None, top: int = TOP, samples: Sequence[Sample] = ()) -> Page:
+def stack_page(
+    record: Stack,
+    functions: Sequence[FunctionTime],
+    tree: Verbatim | None = None,
+    top: int = TOP,
+    samples: Sequence[NativeSample] = (),
+) -> Page:
     """The tree, which a record from a store lacks; the busiest functions, the memory taken, the answer, the notes."""
     facts = [record.runtime, record.call or "", count(record.calls, "call"), f"{duration(record.call_ns)} per call"]
     allocations = allocation_parts(record.allocations, top) if record.allocations is not None else []
-    flame = [*tree_charts(record), *([_HINT] if record.frames else []), tree_functions_table(record)]
+    flame = [*tree_charts(record), *([_HINT] if record.frames else []), tree_functions_table(record, functions)]
     # The tree has these facts, too.
     head = [Heading(record.name, facts)] if tree is None else [tree._replace(on="screen"), Flow(facts, on="page")]
     return [
@@ -42,7 +48,7 @@ def stack_page(record: Stack, tree: Verbatim | None = None, top: int = TOP, samp
     ]
 
 
-def _native_parts(record: Stack, top: int, samples: Sequence[Sample]) -> list[Any]:
+def _native_parts(record: Stack, top: int, samples: Sequence[NativeSample]) -> list[Any]:
     """The libraries, the busiest functions, and on a page their flame graph, which a record from a store lacks."""
     if not record.native:
         return []
@@ -59,7 +65,7 @@ def self_charts(record: Stack, on: On = "all") -> list[Chart]:
     shown, rest = order[:_MOST_BARS], order[_MOST_BARS:]
     shares = [each.share for each in shown]
     names = [shortened(name_of(f"{each.function}  {each.file}"), _LABEL) for each in shown]
-    colors = [SKY if each.file == BUILT_IN else BLUE for each in shown]
+    colors = [SKY if each.file == _BUILT_IN else BLUE for each in shown]
     if rest:
         shares.append(sum(each.share for each in rest))
         names.append(count(len(rest), "other"))

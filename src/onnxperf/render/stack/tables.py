@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from onnxperf.analyze.trace.stack import functions
 from onnxperf.records.stack import FunctionShare, FunctionTime, NativeFunction, Stack, StackFrame
 from onnxperf.render.kit.column import FILES_ONLY, NAME, NS, SHARE, TEXT, WHOLE, WHOLE_NS, Column, for_files
 from onnxperf.render.kit.table import On, Table
@@ -58,7 +57,7 @@ def busiest(record: Stack) -> list[FunctionShare]:
 # ---------------------------------------------------------------- pyinstrument's tree
 
 
-def tree_functions_table(record: Stack) -> Table[FunctionTime]:
+def tree_functions_table(record: Stack, functions: Sequence[FunctionTime]) -> Table[FunctionTime]:
     """A row per function of the tree, wherever it is called, by its own time."""
     columns: list[Column[FunctionTime]] = [
         Column("function", "function", lambda row: row.function, NAME),
@@ -70,7 +69,7 @@ def tree_functions_table(record: Stack) -> Table[FunctionTime]:
         Column("total_share", "share", lambda row: row.total_share, SHARE),
         Column("places", "places", lambda row: row.places, WHOLE),
     ]
-    return Table(columns, functions(record.frames), "Functions of the flame graph", link=function_key)
+    return Table(columns, functions, "Functions of the flame graph", link=function_key)
 
 
 def frames_table(record: Stack) -> Table[FrameRow]:

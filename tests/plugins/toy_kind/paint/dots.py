@@ -5,7 +5,8 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from onnxperf.render.charts.dots import Dots  # type: ignore[import-not-found]
 
-from onnxperf.render.paint.shared import Handles, Room, Size, bare, look_of, name_rows, row_height, value_axis
+from onnxperf.render.paint.axes import value_axis
+from onnxperf.render.paint.shared import Handles, Room, Size, bare, look_of, name_rows, row_height
 
 
 def size(picture: Dots, room: Room) -> Size:
