@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, Literal
@@ -18,6 +19,7 @@ _ASKEW = 35
 """Degrees by which names below an axis are turned, if they have no room side by side."""
 _GAP = 0.07
 """Inches between words that stand side by side."""
+_NUMBER = re.compile(r"[-−]?(0|[1-9][\d,]*)(\.\d+)?(e[-+]\d\d?)? ?[%×kMGT]?")  # noqa: RUF001
 Tick = tuple[float, str]
 
 
@@ -79,12 +81,8 @@ def _has_names(axis: Axis) -> bool:
 
 
 def _is_number(words: str) -> bool:
-    digits = words.replace(",", "").replace("−", "-").rstrip("%×kMGTs ")  # noqa: RUF001
-    try:
-        float(digits)
-    except ValueError:
-        return False
-    return True
+    """A number as `tick` writes it; a commit may have digits only, but mostly begins or goes on otherwise."""
+    return _NUMBER.fullmatch(words) is not None
 
 
 def _inside(axis: Axis) -> list[Tick]:

@@ -169,4 +169,4 @@ def _draw(ax: Axes, chart: Chart, layer: Layer, topic: str) -> None:
     lines = limited(title, width + 2 * min(room.left, room.right), TITLE, most=2 if room.above > 0.5 else 1)
     above = room.above - height_of(lines.count("\n") + 1, TITLE) - 0.12
     legend = draw_legend(ax, handles, 0.0, width, max(above, 0.0))
-    as_written(ax.set_title(lines, fontsize=TITLE, pad=legend + 4, color=look_of(ax).ink))
+    as_written(ax.set_title(lines, fontsize=TITLE, pad=legend + 6, color=look_of(ax).ink))

@@ -134,10 +134,11 @@ def _write_cell(ax: Axes, cell: MatrixCell, room: float, small: str, look: Look)
 
 
 def _fitting(text: str, room: float, bold: bool) -> str:
-    """The text; of one that is too long its beginning, but half a number would mislead."""
-    if width_of(text, SMALL, bold) <= room:
-        return text
-    short = "" if text.lstrip("+-~")[:1].isdigit() else limited(text, room, SMALL, bold=bold)
+    """The text, its first word, or of what is no number its beginning: half a number would mislead."""
+    whole = next((each for each in (text, text.split(" ")[0]) if width_of(each, SMALL, bold) <= room), "")
+    if whole or text.lstrip("+-~")[:1].isdigit():
+        return whole
+    short = limited(text, room, SMALL, bold=bold)
     return short if len(short) > 3 and "\n" not in short else ""
 
 

@@ -21,7 +21,7 @@ _BESIDE, _BELOW = 0.3, 0.07
 """Inches between panels, and from a panel to its caption."""
 _ROOM_BELOW = 1.1
 """Inches that names below an axes may take."""
-_PAD = 4.0
+_PAD = 6.0
 """Points below a title."""
 
 
