@@ -28,7 +28,8 @@ LIGHT = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#777
 """Okabe and Ito's colors, which color-blind readers can distinguish; then grey, and brown for a seventh subject."""
 DARK = ("#56b4e9", "#ff8c4b", "#34c79b", "#e29cc4", "#f0bd4a", "#3a8fd0", "#a0a8b0", "#c9a94f")
 """The same on black."""
-SUBJECT_COLORS = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BROWN)
+SUBJECT_COLORS = (BLUE, ORANGE, PINK, SKY, BROWN, GREEN, RED)
+"""Green and red come last: elsewhere they mean faster and slower."""
 VERDICT_COLORS: Mapping[str, int] = {
     "baseline": BLUE,
     "faster": GREEN,

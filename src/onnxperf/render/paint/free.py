@@ -45,19 +45,20 @@ class Free:
 
     def points(self, xs: Sequence[float] | Floats, ys: Sequence[float] | Floats) -> Floats:
         """Places of the data in points; those without a number are left out."""
-        data: Floats = np.column_stack([np.asarray(xs, dtype=float), np.asarray(ys, dtype=float)])
-        data = data[np.isfinite(data).all(axis=1)]
-        if not len(data):
-            return data
-        corner = np.array(self.ax.get_window_extent().min)
-        places: Floats = np.asarray((self.ax.transData.transform(data) - corner) * 72 / dots(self.ax), dtype=float)
-        kept: Floats = places[np.isfinite(places).all(axis=1)]
-        return kept
+        places = self._points(xs, ys)
+        known: Floats = places[np.isfinite(places).all(axis=1)]
+        return known
 
-    def take_dots(self, places: Floats, radius: float) -> None:
-        """Signs of this radius."""
-        for x, y in places:
-            self.take(Box(x - radius, y - radius, x + radius, y + radius))
+    def _points(self, xs: Sequence[float] | Floats, ys: Sequence[float] | Floats) -> Floats:
+        data = np.column_stack([np.asarray(xs, dtype=float), np.asarray(ys, dtype=float)])
+        corner = np.array(self.ax.get_window_extent().min)
+        return np.asarray((self.ax.transData.transform(data) - corner) * 72 / dots(self.ax), dtype=float)
+
+    def take_dots(self, xs: Sequence[float] | Floats, ys: Sequence[float] | Floats, radii: Sequence[float]) -> None:
+        """Signs of the data, with their radii in points."""
+        for (x, y), radius in zip(self._points(xs, ys), radii, strict=True):
+            if math.isfinite(x) and math.isfinite(y):
+                self.take(Box(x - radius, y - radius, x + radius, y + radius))
 
     def take_line(self, places: Floats) -> None:
         """A line from place to place."""
@@ -101,30 +102,30 @@ class Free:
                 return box
         return None
 
-    def write_near(self, words: str, x: float, y: float, look: Look, reach: float) -> bool:
+    def write_near(self, words: str, place: tuple[float, float], look: Look, reach: float, radius: float = 0.0) -> bool:
         """Words near a place of the data, with a line if they are not at its side; False if there is no room."""
-        found = self.points([x], [y])
+        found = self.points([place[0]], [place[1]])
         if not len(found) or not words:
             return False
         at = (float(found[0][0]), float(found[0][1]))
         width, height = 72 * width_of(words, SMALL), 72 * height_of(words.count("\n") + 1, SMALL)
-        box = self.nearest(at, width, height, reach)
+        box = self.nearest(at, width, height, reach + radius)
         if box is None:
             return False
-        self._write(words, at, box, look)
+        self._write(words, at, box, look, radius)
         return True
 
-    def _write(self, words: str, at: tuple[float, float], box: Box, look: Look) -> None:
+    def _write(self, words: str, at: tuple[float, float], box: Box, look: Look, radius: float) -> None:
         end = _end_at(at, box)
-        if math.hypot(end[0] - at[0], end[1] - at[1]) > _NEAR:
-            self._lead(at, end, look)
+        if math.hypot(end[0] - at[0], end[1] - at[1]) > _NEAR + radius:
+            self._lead(at, end, look, radius)
         place = ((box.left + box.right) / 2, (box.bottom + box.top) / 2)
         write(self.ax, words, (0, 0), place, xycoords="axes fraction", ha="center", va="center", color=look.ink)
         self.take(box)
         self._cells(self.words, box)[...] = True
 
-    def _lead(self, at: tuple[float, float], end: tuple[float, float], look: Look) -> None:
-        line = {"arrowstyle": "-", "color": look.dim, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3}
+    def _lead(self, at: tuple[float, float], end: tuple[float, float], look: Look, radius: float) -> None:
+        line = {"arrowstyle": "-", "color": look.dim, "linewidth": 0.5, "shrinkA": 0, "shrinkB": max(radius, 3)}
         frame: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points"}
         corner = self.ax.get_window_extent().min
         scale = dots(self.ax) / 72

@@ -135,7 +135,7 @@ def _write_cell(ax: Axes, cell: MatrixCell, room: float, small: str, look: Look)
 
 def _fitting(text: str, room: float, bold: bool) -> str:
     """The text, its first word, or of what is no number its beginning: half a number would mislead."""
-    whole = next((each for each in (text, text.split(" ")[0]) if width_of(each, SMALL, bold) <= room), "")
+    whole = next((each for each in (text, text.partition(" ")[0]) if width_of(each, SMALL, bold) <= room), "")
     if whole or text.lstrip("+-~")[:1].isdigit():
         return whole
     short = limited(text, room, SMALL, bold=bold)

@@ -177,6 +177,11 @@ def _area(part: float) -> float:
     return _SMALLEST + (_LARGEST - _SMALLEST) * (part if sound(part) else 0.0)
 
 
+def _radius(series: Series, place: int) -> float:
+    """Of a point, in points."""
+    return _area(series.sizes[place]) ** 0.5 / 2 if series.sizes else _point_size(len(series.xs)) / 2
+
+
 def _sign_of(series: Series, look: Look) -> dict[str, Any]:
     how = {"markersize": 4.2, "markeredgecolor": look.back, "markeredgewidth": 0.4}
     return {"marker": _SHAPES[series.symbol % len(_SHAPES)], **how}
@@ -255,7 +260,7 @@ def _write_words(ax: Axes, picture: Plot, marks: Sequence[PlotMark], look: Look)
     for level in picture.levels:
         _write_level(free, level, look)
     for mark in [each for each in marks if each.text][:_MOST_WORDS]:
-        free.write_near(mark.text, mark.x, mark.y, look, _FAR)
+        free.write_near(mark.text, (mark.x, mark.y), look, _FAR)
     for span in picture.spans:
         if not span.across:
             _write_span(free, span, look)
@@ -266,10 +271,8 @@ def _free_places(ax: Axes, picture: Plot, marks: Sequence[PlotMark]) -> Free:
     free = Free(ax)
     for series in picture.series:
         if series.shape in ("line", "points"):
-            radii = [_area(part) ** 0.5 / 2 for part in series.sizes] or [_point_size(len(series.xs)) / 2]
-            free.take_dots(free.points(series.xs, _numbers(series.ys)), max(radii) if not series.sizes else 0.0)
-            for x, y, radius in zip(series.xs, series.ys, radii, strict=False) if series.sizes else ():
-                free.take_dots(free.points([x], _numbers([y])), radius)
+            radii = [_radius(series, place) for place in range(len(series.xs))]
+            free.take_dots(series.xs, _numbers(series.ys), radii)
         if series.shape != "points":
             xs, ys = (series.xs, _numbers(series.ys)) if series.shape == "line" else _outline(series, picture.x)
             for run in _runs(xs, ys):
@@ -279,8 +282,7 @@ def _free_places(ax: Axes, picture: Plot, marks: Sequence[PlotMark]) -> Free:
         free.take_line(free.points([left, right], [level.y] * 2))
     for edge in picture.edges:
         free.take_line(free.points([edge.x] * 2, [low, high]))
-    for mark in marks:
-        free.take_dots(free.points([mark.x], [mark.y]), 4.0)
+    free.take_dots([mark.x for mark in marks], [mark.y for mark in marks], [4.0] * len(marks))
     return free
 
 
@@ -308,7 +310,7 @@ def _write_level(free: Free, level: Level, look: Look) -> None:
             if free.is_free(box):
                 _put(free, label, box, look)
                 return
-    free.write_near(label, free.ax.get_xlim()[1], level.y, look, _FAR)
+    free.write_near(label, (free.ax.get_xlim()[1], level.y), look, _FAR)
 
 
 def _write_span(free: Free, span: PlotSpan, look: Look) -> None:
@@ -336,15 +338,15 @@ def _put(free: Free, words: str, box: Box, look: Look) -> None:
 def _write_names(free: Free, several: Sequence[Series], look: Look) -> None:
     """Names beside points, those of large points first."""
     named = [
-        (series.sizes[place] if series.sizes else 1.0, name, series.xs[place], value)
+        (_radius(series, place), name, (series.xs[place], value))
         for series in several
         for place, (name, value) in enumerate(zip(series.labels, series.ys, strict=False))
         if name and value is not None and sound(value)
     ]
     named = sorted(named, key=lambda each: -each[0])[:_MOST_WORDS]
-    names = fitting_names([name for _, name, _, _ in named], _LABEL, SMALL) if named else []
-    for name, (_, _, x, y) in zip(names, named, strict=True):
-        free.write_near(name, x, y, look, _NEAR)
+    names = fitting_names([name for _, name, _ in named], _LABEL, SMALL) if named else []
+    for name, (radius, _, place) in zip(names, named, strict=True):
+        free.write_near(name, place, look, _NEAR, radius)
 
 
 # ---------------------------------------------------------------- the legend

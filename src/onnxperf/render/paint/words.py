@@ -79,6 +79,7 @@ def wrapped(text: str, inches: float, size: float = FONT, *, bold: bool = False,
         most = start + _most(widths[start:], room)
         ends = (text.rfind(sign, (start + most) // 2, most + (sign == " ")) + 1 for sign in breaks)
         end = max(ends, default=0) or most
+        end -= text[end - 1 : end + 1] == "->" and end > start + 1
         lines.append(text[start:end].rstrip())
         start = end + len(text[end:]) - len(text[end:].lstrip())
     rest = text[start:]

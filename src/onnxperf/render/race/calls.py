@@ -19,6 +19,8 @@ from onnxperf.wording.numbers import count, duration, percent
 
 _LEAST_CALLS = 20
 """Single calls that a distribution needs at least."""
+_JUST_ABOVE = 1 + 1e-9
+"""The last bin holds the calls at its end, too."""
 _TAIL, _FURTHEST = 0.98, 5.0
 """Part of the calls, and how many times the median, that a distribution shows: slow ones would squeeze all others."""
 _LOG_FROM = 3.0
@@ -79,7 +81,7 @@ _QUANTILE_COLUMNS: list[Column[_Calls]] = [
 
 def _histograms(rows: Sequence[_Calls], edges: Sequence[float], looks: Mapping[str, Look]) -> Plot:
     unit = time_unit([min(row.times[len(row.times) // 2] for row in rows)])
-    series = [_histogram(row, edges, looks[row.subject.name], alone=len(rows) == 1) for row in rows]
+    series = [_histogram(row, edges, looks[row.subject.name]) for row in rows]
     shares = [share for each in series for share in each.ys]
     return Plot(
         x=axis_of("time of a call", edges, unit, log_from=_LOG_FROM),
@@ -94,14 +96,14 @@ def _edges(several: Sequence[Sequence[int]]) -> list[float]:
     high = max([_nearly_slowest(times) for times in several] + [low * _FINEST])
     number = min(max(int(math.log(high / low) / math.log(_FINEST)), _FEWEST), _MOST)
     step = (high / low) ** (1 / number)
-    return [low * step**place for place in range(number + 1)]
+    return [*(low * step**place for place in range(number)), high * _JUST_ABOVE]
 
 
 def _nearly_slowest(times: Sequence[int]) -> float:
     return min(times[int(_TAIL * (len(times) - 1))], _FURTHEST * times[len(times) // 2])
 
 
-def _histogram(row: _Calls, edges: Sequence[float], look: Look, alone: bool) -> Series:
+def _histogram(row: _Calls, edges: Sequence[float], look: Look) -> Series:
     below = [bisect_left(row.times, edge) for edge in edges]
     shares = [(after - before) / len(row.times) for before, after in pairwise(below)]
     words = [
@@ -116,7 +118,7 @@ def _histogram(row: _Calls, edges: Sequence[float], look: Look, alone: bool) -> 
             ys=[0.0, *shares, 0.0],
             color=look.color,
             symbol=look.symbol,
-            shape="area" if alone else "step",
+            shape="area",
             words=["", *words, ""],
         )
     )

@@ -4,6 +4,9 @@ onnxperf.painters.forest = ({ marks, axis, effect }, look, { width, figure, redr
   onnxperf.followKeys(figure, marks.map((mark) => mark.key), redraw);
   const names = marks.map((mark) => mark.name);
   const nameRoom = onnxperf.nameRoom(names, width);
+  // Labels stand in a column of their own where the page is wide enough, else above their marks.
+  const labelRoom = Math.max(0, ...marks.map((mark) => onnxperf.textWidth(mark.label, 11))) + 16;
+  const isWide = labelRoom < width * 0.25;
   const within = (value) => Math.min(Math.max(value, axis.low), axis.high);
   const behind = ({ coordSys: { y, height } }, api) => {
     const at = (value) => api.coord([within(value), 0])[0];
@@ -18,6 +21,11 @@ onnxperf.painters.forest = ({ marks, axis, effect }, look, { width, figure, redr
   };
   const line = (x1, y1, x2, y2, stroke) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke, lineWidth: 2 } });
   const arrow = (x, y, towards, size, fill) => ({ type: "polygon", shape: { points: [[x, y], [x - towards * size * 1.4, y - size], [x - towards * size * 1.4, y + size]] }, style: { fill } });
+  const above = (words, x, y, area) => {
+    const text = onnxperf.fitted(words, area.width, 11);
+    const half = onnxperf.textWidth(text, 11) / 2 + 2;
+    return { text, x: Math.min(Math.max(x, area.x + half), area.x + area.width - half), y: y - 7, align: "center", verticalAlign: "bottom" };
+  };
   const drawMark = ({ coordSys: area }, api) => {
     const row = api.value(1);
     const mark = marks[row];
@@ -26,22 +34,22 @@ onnxperf.painters.forest = ({ marks, axis, effect }, look, { width, figure, redr
     const y = at[1];
     // An end of the interval: a cap, or the head of an arrow where it lies beyond the axis.
     const end = (x, value) => (value === within(value) ? line(x, y - 5, x, y + 5, color) : arrow(x, y, value > axis.high ? 1 : -1, 5, color));
+    const label = isWide
+      ? { text: mark.label, x: area.x + area.width + 12, y, align: "left", verticalAlign: "middle" }
+      : above(mark.label, at[0], y, area);
     const isInside = mark.value === within(mark.value);
-    const text = onnxperf.fitted(mark.label, area.width, 11);
-    const half = onnxperf.textWidth(text, 11) / 2 + 2;
-    const x = Math.min(Math.max(at[0], area.x + half), area.x + area.width - half);
     const isLit = onnxperf.isLit(mark.key);
     return {
       type: "group",
       children: [
         ...(mark.low < mark.high ? [line(low[0], y, high[0], y, color), end(low[0], mark.low), end(high[0], mark.high)] : []),
         isInside ? { type: "circle", shape: { cx: at[0], cy: y, r: 5 }, style: { fill: color, stroke: isLit ? look.text : undefined, lineWidth: 2 } } : arrow(at[0], y, mark.value > axis.high ? 1 : -1, 7, color),
-        { type: "text", style: { text, x, y: y - 7, align: "center", verticalAlign: "bottom", fill: look.text, fontSize: 11, fontWeight: isLit ? 600 : 400, stroke: look.back, lineWidth: 3 } },
+        { type: "text", style: { ...label, fill: look.text, fontSize: 11, fontWeight: isLit ? 600 : 400, stroke: look.back, lineWidth: 3 } },
       ],
     };
   };
   return {
-    grid: { left: nameRoom + 14, right: 24, top: 14, bottom: 46 },
+    grid: { left: nameRoom + 14, right: isWide ? labelRoom + 12 : 24, top: 14, bottom: 46 },
     tooltip: { trigger: "item", formatter: ({ dataIndex }) => `${names[dataIndex]}\n${marks[dataIndex].words}` },
     xAxis: onnxperf.scale(look, axis),
     yAxis: onnxperf.nameAxis(look, names, nameRoom),
