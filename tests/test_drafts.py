@@ -173,7 +173,7 @@ EXCEPTIONS = {
     "frameworks/torch_program.py": "into memory",
     "results/check.py": "into memory",
     "api/_shared/recordings.py": _SCRATCH,
-    "render/kit/chart.py": "into memory",
+    "render/paint/figure.py": "into memory",
 }
 """Files that write in another way, and why they may."""
 WRITES = {

@@ -15,8 +15,6 @@ NUMERIC = re.compile(r"(.?[<>=^])?[-+ ]?#?0?\d*([,_]|\.\d+|[deEfFgGn%])+")
 
 EXEMPT = {
     "render/graph/svg.py": "coordinates",
-    "render/stack/flame.py": "coordinates",
-    "render/kit/chart.py": "ticks of matplotlib",
 }
 """Files in which numbers are not for readers."""
 

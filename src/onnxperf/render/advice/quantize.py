@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from onnxperf.records.comparison import Comparison
 from onnxperf.records.quantize import (
@@ -51,7 +51,7 @@ _SIDES = colors_of((FLOAT32, INT8))
 
 def quantize_page(record: Quantization) -> Page:
     """What was tried, what each layer won or lost, what did not fuse, how far off it is, the answer and the race."""
-    ways = ways_charts(record) or [ways_table(record)]
+    ways: list[Any] = [*ways_charts(record)] or [ways_table(record)]
     layers = [*layers_charts(record), *errors_charts(record)]
     race = [Section("Confirming race", race_parts(record.race), "page")] if record.race is not None else []
     return [

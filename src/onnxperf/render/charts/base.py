@@ -223,7 +223,7 @@ def log_ticks(low: float, high: float, scale: float = 1.0) -> tuple[tuple[float,
         return linear_ticks(low * scale, high * scale, scale)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     every = 1 if span <= 1e7 else -(-len(powers) // _TICKS)
-    values = [float(f"{digit * 10.0**power:.6g}") for power in powers for digit in digits if power % every == 0]
+    values = [rounded(digit * 10.0**power) or 1.0 for power in powers for digit in digits if power % every == 0]
     return tuple((value * scale, tick(value)) for value in values if low <= value <= high)
 
 

@@ -19,6 +19,8 @@ _EDGE = 0.06
 """Inches around all that is drawn."""
 _BESIDE, _BELOW = 0.3, 0.07
 """Inches between panels, and from a panel to its caption."""
+_SPARE = 0.03
+"""Inches at the right for the last words below an axis, which may reach further once it has its size."""
 _ROOM_BELOW = 1.1
 """Inches that names below an axes may take."""
 _PAD = 6.0
@@ -112,7 +114,9 @@ def panel_rows(figure: Figure, panels: Sequence[Panel], charts: Sequence[int]) -
     for chart in dict.fromkeys(charts):
         mine = [place for place, each in enumerate(charts) if each == chart]
         several = [panels[place] for place in mine]
-        aligned = [first[place]._replace(left=left[panels[place].painter]) for place in mine]
+        aligned = [
+            first[place]._replace(left=left[panels[place].painter], right=first[place].right + _SPARE) for place in mine
+        ]
         rows[chart] = _rows(figure, several, aligned, width)
     return rows
 
@@ -144,16 +148,26 @@ def _rows(figure: Figure, panels: Sequence[Panel], margins: Sequence[Margins], w
     """Several small panels stand beside each other, all others below; what they share is explained once."""
     columns = next((number for number in (3, 2) if _fit(panels, margins, width, number)), 1)
     cell = _cell(width, columns)
-    handles = [_paint(panel, cell, each) for panel, each in zip(panels, margins, strict=True)]
+    settled = [_settled(panel, cell, each) for panel, each in zip(panels, margins, strict=True)]
+    handles, margins = [handles for handles, _ in settled], [own for _, own in settled]
     is_shared = len(panels) > 1 and bool(handles[0]) and alike(handles)
     own = [[] for _ in panels] if is_shared else handles
     around = [_finish(*each, cell) for each in zip(panels, own, margins, strict=True)]
-    starts = range(0, len(panels), columns)
-    rows = [
-        _row(figure, panels[start : start + columns], around[start : start + columns], margins[start], cell)
-        for start in starts
-    ]
+    groups = [slice(start, start + columns) for start in range(0, len(panels), columns)]
+    rows = [_row(figure, panels[each], around[each], margins[each], cell) for each in groups]
     return [_legend_piece(figure, handles[0], width, look_of(panels[0].ax)), *rows] if is_shared else rows
+
+
+def _settled(panel: Panel, width: float, margins: Margins) -> tuple[Handles, Margins]:
+    """Paint a panel, and once more if names below it were turned only now, which need more room at both sides."""
+    handles = _paint(panel, width, margins)
+    if not any(label.get_rotation() for label in panel.ax.get_xticklabels()):
+        return handles, margins
+    found = _margins(panel.ax)
+    if found.left <= margins.left and found.right <= margins.right:
+        return handles, margins
+    wider = margins._replace(left=max(found.left, margins.left), right=max(found.right, margins.right))
+    return _paint(panel, width, wider), wider
 
 
 def _legend_piece(figure: Figure, handles: Handles, width: float, look: Look) -> Piece:
@@ -192,18 +206,19 @@ def _finish(panel: Panel, handles: Handles, margins: Margins, width: float) -> M
     return _margins(panel.ax)
 
 
-def _row(figure: Figure, panels: Sequence[Panel], around: Sequence[Margins], margins: Margins, cell: float) -> Piece:
+def _row(
+    figure: Figure, panels: Sequence[Panel], around: Sequence[Margins], margins: Sequence[Margins], cell: float
+) -> Piece:
     """Panels whose axes begin at the same height."""
     heights = [inches_of(panel.ax)[1] for panel in panels]
     above = max(each.above for each in around)
     below = max(height + each.below for height, each in zip(heights, around, strict=True))
-    left = margins.left
 
     def put(top: float) -> None:
         width, whole = figure.get_size_inches()
         for column, (panel, height) in enumerate(zip(panels, heights, strict=True)):
             box = panel.ax.get_position()
-            x = _EDGE + column * (cell + _BESIDE) + left
+            x = _EDGE + column * (cell + _BESIDE) + margins[column].left
             y = 1 - (top + above + height) / whole
             panel.ax.set_position((x / width, y, box.width, height / whole))
 

@@ -34,7 +34,7 @@ from onnxperf.render.profile.page import profile_facts
 from onnxperf.render.race.page import speedup_text, status_text
 from onnxperf.render.race.sections import race_sections
 from onnxperf.wording.names import name_of
-from onnxperf.wording.numbers import count, mean_count, microseconds, ratio
+from onnxperf.wording.numbers import count, grouped, mean_count, microseconds, ratio
 
 MIN_SHARE = 0.01
 """Nodes with a smaller share of the time are folded into one row."""
@@ -144,7 +144,8 @@ def sources_charts(diff: Diff, changes: Sequence[SourceChange]) -> list[Chart]:
     proven = sum(each.verdict in ("faster", "slower") for each in changes)
     summary = (
         f"Speedups of the {count(len(tested), 'group')} of original nodes whose time changed the most, of "
-        f"{len(changes):,}; right of 1 is faster. {count(proven, 'change')} {'is' if proven == 1 else 'are'} proven."
+        f"{grouped(len(changes))}; right of 1 is faster. {count(proven, 'change')} "
+        f"{'is' if proven == 1 else 'are'} proven."
     )
     return forest_chart("Speedup per original node", summary, COMPARED, tested, table=table, on="page")
 

@@ -15,7 +15,7 @@ from onnxperf.render.kit.column import NAME, NS, WHOLE, Column, for_screens
 from onnxperf.render.kit.table import Table
 from onnxperf.render.race.subjects import CASE, COLUMNS, Look, looks_of, part_table, raced
 from onnxperf.wording.names import name_of
-from onnxperf.wording.numbers import count, duration, percent
+from onnxperf.wording.numbers import count, duration, percent, whole_percent
 
 _LEAST_CALLS = 20
 """Single calls that a distribution needs at least."""
@@ -75,7 +75,7 @@ _QUANTILE_COLUMNS: list[Column[_Calls]] = [
     for_screens(CASE, lambda row: row.label),
     for_screens("name", lambda row: row.subject.name, NAME),
     for_screens("calls", lambda row: len(row.times), WHOLE),
-    *(for_screens(f"{100 * share:.0f} %", _quantile(share), NS) for share in _QUANTILES),
+    *(for_screens(whole_percent(share), _quantile(share), NS) for share in _QUANTILES),
 ]
 
 
