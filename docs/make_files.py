@@ -29,8 +29,8 @@ onnxperf bench model.onnx --call all -o calls.png -o calls.xlsx -o calls.json
 
 A suffix that a result does not have is refused before anything is measured, with a list of the valid ones. If a result
 has several tables, `--table NAME` (`save(path, table=NAME)`) chooses the one in a `.csv`, `.parquet` or `.md` file (a
-`.md` file holds the page without it); `--chart NAME` chooses the chart in a `.png` or `.svg` file. A name with the table
-or chart in it does the same: `all.blocks.csv`, `all.nodes.png`. So one run writes several.
+`.md` file holds the page without it); `--chart NAME` chooses the chart in a `.png` or `.svg` file. A name with the
+table or chart in it does the same: `all.blocks.csv`, `all.nodes.png`. So one run writes several.
 
 `.xlsx` has a summary (answer, notes, conditions), then all tables, each as a sheet with filters and with units in its
 numbers. `.csv` and `.parquet` hold plain numbers, with the unit in the name of the column (`time_ns`, `peak_bytes`).
