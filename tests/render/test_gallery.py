@@ -7,13 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
 from onnxperf.errors import BadOption
 from onnxperf.render.charts.base import Chart, Width
 from onnxperf.render.kit.page import Section
 from onnxperf.render.kit.table import Table, grid_of
-from onnxperf.results.base import Result
+from onnxperf.results.base import Result, result_classes
 from tests import depth
+from tests.fuzz import recorded
 from tests.render import gallery
 from tests.render.paint.looking import covered, meeting, outside, rendered, words_of
 
@@ -53,6 +55,24 @@ def test_the_numbers_of_a_chart_are_in_a_table_on_its_page(name: str) -> None:
     result = gallery.result(name)
     has_table = any(grid_of(table).lines for table in tables_in(result.page()))
     assert has_table or not any(charts_of(result))
+
+
+RECORDED = {**{name: make() for name, make in gallery.RECORDS.items()}, **recorded.records()}
+
+
+@pytest.mark.parametrize("record", RECORDED.values(), ids=RECORDED)
+def test_every_chart_of_a_page_is_a_file_too(record: Struct) -> None:
+    result = result_classes()[type(record)](record)
+    files = {each.title for _, panels in charts_of(result) for each in panels}
+    assert {each.title for each in charts_in(result.page())} <= files
+
+
+def charts_in(page: Iterable[Any]) -> Iterator[Chart]:
+    for part in page:
+        if isinstance(part, Section):
+            yield from charts_in(part.parts)
+        elif isinstance(part, Chart):
+            yield part
 
 
 def tables_in(page: Iterable[Any]) -> Iterator[Table[Any]]:

@@ -6,6 +6,7 @@ from onnxperf.analyze.answers.advise import findings
 from onnxperf.analyze.judges.advice import best_of
 from onnxperf.records.advice import FASTER, Advice, Tried
 from onnxperf.render.advice.page import ShownHazard, advice_page, hazards_table, trials_charts, tried_table
+from onnxperf.render.race.sections import charts_of_races
 from onnxperf.results.base import Result, Show
 
 
@@ -19,7 +20,7 @@ SHOW = Show(
     "advise",
     lambda record: advice_page(record, _hazards(record)),
     tables={"tried": tried_table, "hazards": lambda record: hazards_table(_hazards(record))},
-    charts={"speedups": trials_charts},
+    charts={"speedups": trials_charts, **charts_of_races(lambda advice: advice.races)},
 )
 
 

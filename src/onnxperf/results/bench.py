@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,7 +98,7 @@ SHOW = Show(
     charts={
         "cases": _of_sweeps(sweep.sweep_charts),
         "map": _of_sweeps(map_charts),
-        "lines": _of_sweeps(lines_charts),
+        "lines": _of_sweeps(partial(lines_charts, every=True)),
         "matrix": _of_sweeps(times_charts),
         "speedups": _of_races(speedup_chart),
         "times": _of_races(time_chart),

@@ -11,6 +11,7 @@ from onnxperf.render.race.bisect import (
     steps_charts,
     steps_table,
 )
+from onnxperf.render.race.sections import charts_of_races
 from onnxperf.results.base import Result, Show
 
 SHOW = Show(
@@ -18,7 +19,11 @@ SHOW = Show(
     "bisect",
     bisect_page,
     tables={"steps": steps_table, "candidates": candidates_table, "operators": operators_table},
-    charts={"steps": steps_charts, "operators": operators_charts},
+    charts={
+        "steps": steps_charts,
+        "operators": operators_charts,
+        **charts_of_races(lambda record: [step.race for step in record.steps]),
+    },
 )
 
 

@@ -19,12 +19,14 @@ from onnxperf.render.profile.diff import (
     MIN_SHARE,
     MOST_KINDS,
     Shown,
+    changes_charts,
     diff_page,
     nodes_charts,
     operators_charts,
     sources_charts,
 )
 from onnxperf.render.profile.diff_tables import alone, labels_table, nodes_table, sources_table
+from onnxperf.render.race.sections import charts_of_races
 from onnxperf.results.base import Result, Show
 from onnxperf.results.formats import Format
 from onnxperf.results.profile import ProfileResult
@@ -69,6 +71,8 @@ SHOW = Show(
         "nodes": _nodes,
         "operators": operators_charts,
         "sources": lambda diff: sources_charts(diff, by_source(diff)),
+        "changes": changes_charts,
+        **charts_of_races(lambda diff: [diff.race]),
     },
     own={
         ".graph.svg": Format("a drawing of both graphs", lambda result, _: result.graph_svg().encode()),

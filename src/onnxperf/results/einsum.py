@@ -10,6 +10,7 @@ from onnxperf.errors import BadInput, BadOption
 from onnxperf.records.einsum import EinsumPlan
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.einsum import orders_charts, orders_table, plan_page, race_charts, race_table
+from onnxperf.render.race.sections import charts_of_races
 from onnxperf.results.base import Result, Show
 from onnxperf.results.formats import Format
 
@@ -28,7 +29,7 @@ SHOW = Show(
     "einsum",
     _page,
     tables={"orders": orders_table, "race": race_table},
-    charts={"orders": orders_charts, "race": race_charts},
+    charts={"orders": orders_charts, **charts_of_races(lambda plan: [plan.race]), "race": race_charts},
     own={".onnx": Format("the chosen graph", lambda result, _: result.model, binary=True)},
 )
 

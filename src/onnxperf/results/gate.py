@@ -7,6 +7,7 @@ from onnxperf.records.gate import CONTROL, Gate
 from onnxperf.render.race.gate import controls_table, gate_page, limits_charts, limits_table
 from onnxperf.render.race.junit import junit_xml
 from onnxperf.render.race.pytest_benchmark import SUFFIX, pytest_benchmark_json
+from onnxperf.render.race.sections import charts_of_races
 from onnxperf.results.base import Result, Show
 from onnxperf.results.formats import Format
 
@@ -15,7 +16,7 @@ SHOW = Show(
     "gate",
     gate_page,
     tables={"limits": limits_table, "controls": controls_table},
-    charts={"limits": limits_charts},
+    charts={"limits": limits_charts, **charts_of_races(lambda gate: gate.races)},
     own={
         ".xml": Format("a test case per limit, as JUnit XML", lambda result, _: junit_xml(result.record)),
         SUFFIX: Format(

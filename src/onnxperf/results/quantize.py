@@ -14,6 +14,7 @@ from onnxperf.render.advice.quantize import (
     ways_charts,
     ways_table,
 )
+from onnxperf.render.race.sections import charts_of_races
 from onnxperf.results.base import Result, Show
 
 SHOW = Show(
@@ -21,7 +22,12 @@ SHOW = Show(
     "quantize",
     quantize_page,
     tables={"layers": layers_table, "ways": ways_table, "errors": errors_table, "unfused": unfused_table},
-    charts={"layers": layers_charts, "errors": errors_charts, "ways": ways_charts},
+    charts={
+        "layers": layers_charts,
+        "errors": errors_charts,
+        "ways": ways_charts,
+        **charts_of_races(lambda record: [record.race]),
+    },
 )
 
 

@@ -11,6 +11,7 @@ from onnxperf.records.einsum import Rewrite
 from onnxperf.render.kit.model_files import write_model
 from onnxperf.render.kit.page import Page
 from onnxperf.render.race.rewrite import rewrite_page, sites_charts, sites_table
+from onnxperf.render.race.sections import charts_of_races
 from onnxperf.results.base import Result, Show
 from onnxperf.results.formats import Format, Wanted
 
@@ -27,7 +28,7 @@ SHOW = Show(
     "einsum",
     _page,
     tables={"sites": sites_table},
-    charts={"sites": sites_charts},
+    charts={"sites": sites_charts, **charts_of_races(lambda rewrite: [rewrite.race])},
     own={".onnx": Format("the rewritten model", lambda result, _: result.onnx.SerializeToString(), binary=True)},
 )
 

@@ -9,6 +9,7 @@ import msgspec
 
 from onnxperf.errors import FileNotWritten
 from onnxperf.records.tune import TunedSettings, Tuning
+from onnxperf.render.race.sections import charts_of_races
 from onnxperf.render.race.tune import (
     candidates_charts,
     choices_table,
@@ -27,7 +28,11 @@ SHOW = Show(
     "tune",
     tune_page,
     tables={"choices": choices_table, "race": confirmation_table, "pareto": pareto_table},
-    charts={"choices": candidates_charts, "pareto": error_charts},
+    charts={
+        "choices": candidates_charts,
+        "pareto": error_charts,
+        **charts_of_races(lambda tuning: [tuning.confirmation]),
+    },
     own={
         SETTINGS: Format(
             "the settings of the winner, as a variant takes them", lambda result, _: result.settings_bytes()

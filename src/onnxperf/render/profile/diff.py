@@ -63,7 +63,7 @@ def diff_page(diff: Diff, screen: Shown, page: Shown, kinds: Sequence[DiffSum]) 
         Section("Sides", [sides_table(diff), *([GAP, Line(raced, on="screen")] if raced else [])]),
         *(race_sections(diff.race) if diff.race is not None else []),
         Section("Original nodes", sources),
-        Section("Operators", [*operators_charts(diff), *_change_charts(diff)], "page"),
+        Section("Operators", [*operators_charts(diff), *changes_charts(diff)], "page"),
         Section("Executed nodes", [*nodes, nodes_table(diff, page.nodes, on="page")]),
         *closing(diff.answer, diff.notes, interrupted),
     ]
@@ -119,7 +119,7 @@ def operators_charts(diff: Diff) -> list[Chart]:
     ]
 
 
-def _change_charts(diff: Diff) -> list[Chart]:
+def changes_charts(diff: Diff) -> list[Chart]:
     """The change of each operator, the largest first, and of all nodes, to which they add up."""
     pairs = sorted(operator_pairs(diff), key=lambda each: -abs(change_us(each.times)))
     if not pairs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from onnxperf.records.race import P99_CALLS, Case, Subject
@@ -44,6 +44,20 @@ def cases_sections(cases: Cases, title: str = "Race", on: On = "page") -> list[S
         Section("Inside a call", part_charts(cases), on),
     ]
     return [each for each in sections if each.parts]
+
+
+def charts_of_races(races: Callable[[Any], Iterable[Case | None]]) -> dict[str, Callable[[Any], list[Chart]]]:
+    """The charts of the races behind a result, by the names that its files give them."""
+
+    def named(make: Callable[[Cases], list[Chart]]) -> Callable[[Any], list[Chart]]:
+        def charts(record: Any) -> list[Chart]:
+            cases = labels_of([case for case in races(record) if case is not None])
+            return make(cases) if cases else []
+
+        return charts
+
+    makers = {"race": speedup_chart, "samples": sample_chart, "calls": call_charts, "parts": part_charts}
+    return {name: named(make) for name, make in makers.items()}
 
 
 def labels_of(cases: Sequence[Case]) -> dict[str, Case]:
