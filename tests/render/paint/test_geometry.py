@@ -14,6 +14,7 @@ from onnxperf.render.charts.base import Width
 from onnxperf.render.charts.plot import Plot
 from onnxperf.render.paint.figure import figure_of
 from onnxperf.render.paint.shared import contrast
+from tests import depth
 from tests.render.paint import gallery
 from tests.render.paint.looking import (
     behind,
@@ -30,7 +31,7 @@ from tests.render.paint.looking import (
 
 WIDTHS: tuple[Width, ...] = ("page", "column")
 BOTH = pytest.mark.parametrize("width", WIDTHS)
-EVERY = pytest.mark.parametrize("name", gallery.CHARTS)
+EVERY = pytest.mark.parametrize("name", depth.some(gallery.CHARTS, 3))
 LEAST_CONTRAST = 4.5
 
 

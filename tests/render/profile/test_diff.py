@@ -260,7 +260,7 @@ def test_original_nodes_are_a_forest_if_launches_were_compared_and_bars_otherwis
 
 def test_a_diff_of_nothing_has_no_charts() -> None:
     result = DiffResult(Diff(before=EMPTY, after=EMPTY, rows=()))
-    assert [list(result.charts(name)) for name in result.shown.charts] == [[], [], []]
+    assert not any(result.charts(name) for name in result.shown.charts)
 
 
 # ---------------------------------------------------------------- files

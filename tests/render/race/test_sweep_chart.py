@@ -12,7 +12,7 @@ from onnxperf.errors import BadOption
 from onnxperf.records.comparison import Verdict
 from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.records.sweep import SweepModel, SweepPanel
-from onnxperf.render.charts.base import GREY, Chart
+from onnxperf.render.charts.base import BLUE, GREY, ORANGE, Chart
 from onnxperf.render.charts.matrix import Matrix, MatrixCell
 from onnxperf.render.charts.plot import Plot, Series
 from onnxperf.render.kit.table import grid_of
@@ -318,7 +318,7 @@ def test_over_two_dimensions_a_page_has_a_box_for_the_other_and_a_file_a_line_fo
 def test_of_several_subjects_symbols_tell_the_sizes_apart() -> None:
     (chart,) = drawn(lines_charts, sweeps.square())
     found: list[Series] = list(plot(chart).series)
-    assert {(each.name.split(",")[0], each.color) for each in found} == {("ort", 0), ("torch", 1)}
+    assert {(each.name.split(",")[0], each.color) for each in found} == {("ort", BLUE), ("torch", ORANGE)}
     assert len({(each.color, each.symbol) for each in found}) == len(found)
 
 
