@@ -17,8 +17,8 @@ LOG_FROM = 10.0
 """Ratio of the largest to the smallest value from which on an axis is logarithmic."""
 _MARGIN = 0.05
 """Room beside the outermost values, in parts of an axis."""
-_TICKS = 6
-"""Round ticks of an axis, about."""
+_TICKS = 8
+"""Round steps of an axis, at most."""
 
 # ---------------------------------------------------------------- colors
 
