@@ -363,7 +363,7 @@ ENDS = [(0.0, 7.3), (-12.5, 4.0), (3.1e5, 9.9e8), (0.004, 0.0123), (99.0, 101.0)
 
 def test_a_browser_makes_the_ticks_that_python_makes(all_drawn: Callable[[str], Figure]) -> None:
     page = all_drawn("bars").page
-    made = "([low, high, is_log, scale]) => onnxperf.roundTicks({ low, high, is_log, scale }, 6)"
+    made = "([low, high, is_log, scale]) => onnxperf.roundTicks({ low, high, is_log, scale }, 8)"
     for low, high in ENDS:
         for scale in (1.0, 1e3):
             expected = [(False, linear_ticks(low, high, scale))]

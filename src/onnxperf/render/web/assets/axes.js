@@ -35,7 +35,7 @@ onnxperf.axis = (look, name, more = {}) => ({
 });
 
 // The ticks of a part of an axis: those that Python chose, until a reader zooms in. Names of places are kept even then.
-onnxperf.ticksOf = (axis, [low, high] = [axis.low, axis.high], most = 6) => {
+onnxperf.ticksOf = (axis, [low, high] = [axis.low, axis.high], most = 8) => {
   const isNear = (one, end) => Math.abs(one - end) <= 1e-3 * (axis.is_log ? end : axis.high - axis.low);
   const isWhole = isNear(low, axis.low) && isNear(high, axis.high);
   return axis.ticks.length && (isWhole || onnxperf.areNames(axis)) ? axis.ticks : onnxperf.roundTicks({ ...axis, low, high }, most);
