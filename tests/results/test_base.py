@@ -14,9 +14,11 @@ from onnxperf.records.lines import MemoryLines
 from onnxperf.records.stack import Stack
 from onnxperf.render.kit.page import Page
 from onnxperf.results.base import Result, result_classes, shows
+from onnxperf.results.bench import BenchResult
 from onnxperf.results.formats import COMMON, Format, Wanted
 from onnxperf.results.stack import SHOW as STACK
 from onnxperf.results.stack import StackResult
+from tests.render import examples
 from tests.results.toys import PLAIN, TOY, Plain, PlainResult, Toy, ToyResult
 
 SUFFIXES = [".json", ".md", ".html", ".csv", ".parquet", ".xlsx", ".png", ".svg"]
@@ -173,3 +175,10 @@ def test_a_subclass_inherits_the_page(toy: ToyResult) -> None:
             return super().page()
 
     assert repr(Bigger(toy.record)) == repr(toy)
+
+
+def test_a_named_chart_with_nothing_to_draw_is_no_picture_that_says_nothing_was_measured() -> None:
+    result = BenchResult(examples.bench(examples.case()))
+    assert not result.charts("map")
+    with pytest.raises(FileNotWritten, match="the chart map has nothing to draw"):
+        result.encode(".png", Wanted(chart="map"))

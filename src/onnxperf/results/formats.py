@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
+from onnxperf.errors import FileNotWritten
 from onnxperf.render.charts.base import Width
 from onnxperf.render.kit import frames, workbook
 
@@ -50,7 +51,12 @@ def _picture(form: Literal["png", "svg"]) -> Callable[[Any, Wanted], bytes]:
     def make(result: Any, wanted: Wanted) -> bytes:
         from onnxperf.render.paint.figure import figure_bytes  # matplotlib takes its time to load
 
-        return figure_bytes(result.figure(result.charts(wanted.chart), wanted.width), form)
+        panels = result.charts(wanted.chart)
+        if wanted.chart is not None and not panels:
+            raise FileNotWritten(
+                f"there is nothing to draw in the chart {wanted.chart}; leave it out, or choose another"
+            )
+        return figure_bytes(result.figure(panels, wanted.width), form)
 
     return make
 
