@@ -53,9 +53,7 @@ def _picture(form: Literal["png", "svg"]) -> Callable[[Any, Wanted], bytes]:
 
         panels = result.charts(wanted.chart)
         if wanted.chart is not None and not panels:
-            raise FileNotWritten(
-                f"there is nothing to draw in the chart {wanted.chart}; leave it out, or choose another"
-            )
+            raise FileNotWritten(f"the chart {wanted.chart} has nothing to draw here; leave it out, or choose another")
         return figure_bytes(result.figure(panels, wanted.width), form)
 
     return make
