@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from onnxperf.errors import BadInput, BadOption
+from onnxperf.errors import BadInput, BadOption, FileNotWritten
 from onnxperf.records.race import Bench, Block, Case, Subject
 from onnxperf.render.kit.documents import from_json
 from onnxperf.results.bench import BenchResult
@@ -155,10 +155,16 @@ def test_one_of_several_cases_can_be_drawn_alone(two_cases: BenchResult, tmp_pat
 @pytest.mark.parametrize(
     "case", [examples.case(), examples.case(examples.subject()), examples.case(examples.failed()), Case(model="m")]
 )
-def test_every_chart_of_every_race_can_be_written(case: Case, chart: str | None, tmp_path: Path) -> None:
-    path = tmp_path / "chart.svg"
-    BenchResult(examples.bench(case)).save(path, chart=chart)
-    assert path.read_bytes().startswith(b"<?xml")
+def test_every_chart_of_every_race_is_written_or_said_to_be_empty(
+    case: Case, chart: str | None, tmp_path: Path
+) -> None:
+    path, result = tmp_path / "chart.svg", BenchResult(examples.bench(case))
+    if chart is None or result.charts(chart):
+        result.save(path, chart=chart)
+        assert path.read_bytes().startswith(b"<?xml")
+    else:
+        with pytest.raises(FileNotWritten, match="has nothing to draw"):
+            result.save(path, chart=chart)
 
 
 @pytest.mark.parametrize("name", examples.NASTY_NAMES)
