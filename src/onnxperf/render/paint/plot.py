@@ -153,12 +153,16 @@ def _draw_band(ax: Axes, series: Series, color: str) -> None:
 
 
 def _draw_points(ax: Axes, series: Series, color: str, look: Look) -> None:
+    """Whole points even on the edge of the axes; those beyond it are arrows."""
     sizes = [_area(part) for part in series.sizes] or _point_size(len(series.xs)) ** 2
     # Small points come last, so that large ones do not cover them.
     order = np.argsort(-np.asarray(series.sizes), kind="stable") if series.sizes else np.arange(len(series.xs))
+    xs, ys = np.asarray(series.xs, dtype=float), _numbers(series.ys)
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    inside = (left <= xs) & (xs <= right) & (low <= ys) & (ys <= high)
     ax.scatter(
-        np.asarray(series.xs, dtype=float)[order],
-        _numbers(series.ys)[order],
+        xs[order],
+        np.where(inside, ys, np.nan)[order],
         s=np.asarray(sizes)[order] if series.sizes else sizes,
         marker=_SHAPES[series.symbol % len(_SHAPES)],
         color=color,
@@ -166,6 +170,7 @@ def _draw_points(ax: Axes, series: Series, color: str, look: Look) -> None:
         linewidths=0.4 if len(series.xs) <= 200 else 0.2,
         alpha=0.85,
         zorder=3,
+        clip_on=False,
     )
 
 
