@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.answers.headroom import headroom_answer
 from onnxperf.analyze.answers.profile import overhead_words
-from onnxperf.analyze.answers.race import is_disturbance
 from onnxperf.errors import BadOption
 from onnxperf.records.graph import Path, Place
 from onnxperf.records.headroom import Limit
@@ -25,6 +24,7 @@ from onnxperf.records.profile import (
     operator_link,
 )
 from onnxperf.records.view import GraphView, Metrics, NodeMetric, ViewGraph, ViewNode
+from onnxperf.wording.busy import is_busy_text
 from onnxperf.wording.numbers import count, magnitude, percent, significant, spoken_size, time_text
 
 _WHY = {
@@ -135,7 +135,7 @@ def _general_notes(profile: Profile, view: GraphView) -> Iterator[str]:
         yield f"the profile is of another model, or another version of it, {profile.model}: nodes are matched by name"
     if words := overhead_words(profile.overhead):
         yield words.strip()
-    yield from filter(is_disturbance, profile.notes)
+    yield from filter(is_busy_text, profile.notes)
     if profile.interrupted:
         yield "interrupted: the profile holds what ran until then"
 

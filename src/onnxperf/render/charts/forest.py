@@ -100,10 +100,10 @@ def forests_chart(
 
 
 def _mark(by: Compared[R], row: R) -> Mark:
-    comparison, word, ends = by.of(row), by.said(row), ends_of(by.of(row))
+    comparison, word, ends = by.of(row), by.shown(row), ends_of(by.of(row))
     value = comparison.ratio or 1.0
     low, high = (each if _sound(each) else value for each in ends or (value, value))
-    label = word if word == "baseline" else f"{ratio(value)} {word}".strip()
+    label = word if word == "baseline" else f"{ratio(value, ends)} {word}".strip()
     within = f"95 % CI {interval(low, high)}" if ends else ""
     words = [label, within, by.tooltip(row) if by.tooltip else "", comparison.reason]
     return Mark(
@@ -111,7 +111,7 @@ def _mark(by: Compared[R], row: R) -> Mark:
         value=value,
         low=low,
         high=high,
-        color=VERDICT_COLORS.get(word, GREY) if by.color is None else by.color(row),
+        color=VERDICT_COLORS.get(by.said(row), GREY) if by.color is None else by.color(row),
         label=visible(label),
         words="\n".join(visible(each) for several in filter(None, words) for each in several.split("\n")),
         key=visible(by.link(row)) if by.link is not None else "",

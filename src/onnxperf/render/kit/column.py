@@ -13,6 +13,7 @@ from onnxperf.wording.names import name_of, visible
 from onnxperf.wording.numbers import (
     NOTHING,
     duration,
+    exact,
     factor,
     grouped,
     in_megabytes,
@@ -66,6 +67,7 @@ BYTES = Format(size, "whole", '#,##0 "B"')
 MB = Format(in_megabytes, "whole", '#,##0 "B"')
 RATIO = Format(ratio, excel='0.000"×"')  # noqa: RUF001
 FACTOR = Format(factor, excel="0.000")
+EXACT = Format(exact, excel="0.000")
 SHARE = Format(percent, excel="0.0%")
 RATE = Format(per_second, excel="#,##0.0")
 INTERVAL = Format(lambda ends: interval(*ends), excel="0.000", parts=("_low", "_high"))
@@ -104,6 +106,10 @@ class Column(NamedTuple, Generic[R]):
     """Long cells lose their end instead of their middle: sentences; goes with `room`."""
     folds: bool = False
     """Long cells continue in the lines below; goes with `room`."""
+    untitled: bool = False
+    """Terminals leave out its heading: its cells explain themselves."""
+    terminal: bool = False
+    """Only terminals show it: signs of equal width."""
     breaks: bool = False
     """A table too wide for a console may continue below from here, with the columns before the first such one."""
 

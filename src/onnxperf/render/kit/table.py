@@ -77,9 +77,9 @@ class Grid(NamedTuple):
         return Grid(columns, lines, change(self.title))
 
 
-def grid_of(table: Table[Any], width: int = EVERYTHING) -> Grid:
+def grid_of(table: Table[Any], width: int = EVERYTHING, terminal: bool = False) -> Grid:
     """What a screen of this width shows of a table."""
-    columns = [column for column in table.columns if column.width <= width]
+    columns = [column for column in table.columns if column.width <= width and terminal >= column.terminal]
     lines = [
         Line(
             [column.cell(row) for column in columns],

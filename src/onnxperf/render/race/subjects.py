@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -11,11 +11,11 @@ from onnxperf.records.race import Case, Split, Subject
 from onnxperf.records.sweep import rate_unit
 from onnxperf.render.charts.base import SUBJECT_COLORS, colors_of
 from onnxperf.render.kit.column import (
+    EXACT,
     FILES_ONLY,
     NAME,
     NS,
     RATE,
-    RATIO,
     TEXT,
     WHOLE_NS,
     Column,
@@ -23,9 +23,10 @@ from onnxperf.render.kit.column import (
     field_columns,
     for_screens,
 )
-from onnxperf.render.kit.comparison import STATUS_STYLES, VERDICT_STYLES, Compared, ratio_columns
+from onnxperf.render.kit.comparison import STATUS_STYLES, VERDICT_STYLES, Compared, ratio_columns, strip_column
 from onnxperf.render.kit.table import Table
 from onnxperf.wording.numbers import duration, grouped, whole_percent
+from onnxperf.wording.verdicts import faced
 
 CASE = "case"
 """Name of the select box for the case, and heading of the first column of the tables behind it."""
@@ -49,9 +50,14 @@ class Raced(NamedTuple):
 
 
 def raced(cases: Mapping[str, Case]) -> list[Raced]:
-    """Every subject of these cases, which have names."""
+    """Every subject of these cases, which have names; the fastest of a case first."""
     named = enumerate(cases.items())
-    return [Raced(case, each, label, place) for place, (label, case) in named for each in case.subjects]
+    return [Raced(case, each, label, place) for place, (label, case) in named for each in ranked(case.subjects)]
+
+
+def ranked(subjects: Iterable[Subject]) -> list[Subject]:
+    """The fastest first, then those whose outputs differ, then those without a time."""
+    return sorted(subjects, key=lambda each: (each.time_ns is None, each.status == "differs", each.time_ns or 0.0))
 
 
 class Look(NamedTuple):
@@ -108,27 +114,33 @@ def _name_style(subject: Subject) -> str:
     return "bold" if subject.verdict == "baseline" else ""
 
 
+def _ending(subject: Subject) -> str:
+    return "" if subject.status == "ok" else faced(subject.status)
+
+
 COLUMNS: list[Column[Subject]] = [
-    Column("name", "name", COMPARED.name, NAME, style=_name_style, room=24, folds=True),
+    Column("name", "name", COMPARED.name, NAME, style=_name_style, room=18, untitled=True),
     *field_columns(Subject, ("runtime", "call")),
     _field("time_ns", "time", NS),
     *field_columns(Subject, ("time_low_ns", "time_high_ns", "own_time_ns", "unsteady", "varies", "slow_launches")),
-    *ratio_columns(COMPARED),
-    _field("status", "status", TEXT)._replace(
-        style=lambda subject: STATUS_STYLES.get(subject.status, "red"),
-        text=lambda subject: "" if subject.status == "ok" else subject.status,
-    ),
-    *field_columns(Subject, ("reason",)),
-    _field("min_ns", "min", NS, 160),
+    _field("min_ns", "min", NS, 180),
     _percentile("median_ns", "p50", 78),
     *field_columns(Subject, ("median_low_ns", "median_high_ns")),
-    _percentile("p90_ns", "p90", 160),
+    _percentile("p90_ns", "p90", 180),
     *field_columns(Subject, ("p90_low_ns", "p90_high_ns")),
     _percentile("p99_ns", "p99", 80),
     *field_columns(Subject, ("p99_low_ns", "p99_high_ns")),
-    _field("max_ns", "max", NS, 160),
-    _field("items_per_s", "items/s", RATE, 100),
-    _field("cpu_ns", "CPU per call", NS, 120),
+    _field("max_ns", "max", NS, 180),
+    _field("items_per_s", "items/s", RATE, 98),
+    *ratio_columns(COMPARED),
+    Column(
+        *("status", "status", attrgetter("status"), TEXT),
+        style=lambda subject: STATUS_STYLES.get(subject.status, "red"),
+        text=_ending,
+        untitled=True,
+    ),
+    *field_columns(Subject, ("reason",)),
+    _field("cpu_ns", "CPU/call", NS, 120),
     _field("mean_ns", "mean", NS, 140)._replace(text=_mean),
     *field_columns(Subject, ("mean_low_ns", "mean_high_ns", "deviation_ns")),
     _field("load_ns", "load", WHOLE_NS, 130),
@@ -176,9 +188,10 @@ SPLIT_COLUMNS: list[Column[Subject]] = [
 
 COUNT_COLUMNS: list[Column[Subject]] = [
     _field("instructions", "instructions", Format(grouped, excel="#,##0.0")),
-    _field("instruction_ratio", "of baseline", RATIO),
+    _field("instruction_ratio", "of baseline", EXACT),
     _field("instruction_verdict", "by instructions", TEXT)._replace(
-        style=lambda subject: VERDICT_STYLES.get(subject.instruction_verdict or "", "")
+        text=lambda subject: faced(subject.instruction_verdict or ""),
+        style=lambda subject: VERDICT_STYLES.get(subject.instruction_verdict or "", ""),
     ),
 ]
 """Instructions of a call; one count each, so that their ratio has no interval."""
@@ -212,8 +225,26 @@ def subject_columns(rows: Sequence[Raced]) -> list[Column[Subject]]:
 
 
 def race_table(rows: Sequence[Raced]) -> Table[Raced]:
-    """A line per subject of one or several races."""
-    return Table([CASE_COLUMN, *(column.of(subject_of) for column in subject_columns(rows))], rows)
+    """A line per subject of one or several races; of subjects without rivals more of their times."""
+    columns = subject_columns(rows)
+    alone = all(row.subject.verdict in ("baseline", None) for row in rows)
+    if alone:
+        columns = [_ALONE[each.key](each) if each.key in _ALONE else each for each in columns]
+    strip = [] if alone else [strip_column(RACED, rows)]
+    return Table([CASE_COLUMN, *(column.of(subject_of) for column in columns), *strip], rows)
+
+
+def _from(width: int) -> Callable[[Column[Subject]], Column[Subject]]:
+    return lambda column: column._replace(width=width)
+
+
+_ALONE = {
+    **dict.fromkeys(("median_ns", "p99_ns"), _from(0)),
+    **dict.fromkeys(("p90_ns", "cpu_ns", "items_per_s"), _from(79)),
+    **dict.fromkeys(("speedup", "verdict"), _from(FILES_ONLY)),
+}
+"""From which width on columns are shown if nothing is compared."""
+RACED: Compared[Raced] = Compared(name=lambda row: row.subject.name, of=lambda row: COMPARED.of(row.subject))
 
 
 def part_table(rows: Sequence[Raced], columns: Iterable[Column[Subject]], title: str = "") -> Table[Raced]:

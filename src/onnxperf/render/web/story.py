@@ -58,7 +58,7 @@ def story_of(record: Struct, kind: str, topic: str, limits: Sequence[str], page:
     return Story(
         kind=kind,
         topic=topic,
-        answers=[spell(part.text) for part in page if isinstance(part, Answer)],
+        answers=[spell(part.shown) for part in page if isinstance(part, Answer)],
         warnings=[spell(text) for text in warnings],
         notes=[spell(text) for text in dict.fromkeys(notes)],
         sections=sections,
