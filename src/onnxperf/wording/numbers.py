@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TypeGuard
 
-NOTHING = "–"  # noqa: RUF001
+NOTHING = "–"
 """In place of a number that is not known."""
 
 _MAGNITUDES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -81,19 +81,19 @@ def factor(value: float | None, ends: Ends | None = None) -> str:
 
 
 def ratio(value: float | None, ends: Ends | None = None) -> str:
-    """A ratio with its sign, such as `1.62×`."""  # noqa: RUF002
-    return f"{factor(value, ends)}×" if _known(value) else NOTHING  # noqa: RUF001
+    """A ratio with its sign, such as `1.62×`."""
+    return f"{factor(value, ends)}×" if _known(value) else NOTHING
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Both ends of the interval of a ratio, such as `1.59–1.66`."""  # noqa: RUF002
+    """Both ends of the interval of a ratio, such as `1.59–1.66`."""
     if not _known(low) or not _known(high):
         return NOTHING
-    return f"{factor(low, (low, high))}–{factor(high, (low, high))}"  # noqa: RUF001
+    return f"{factor(low, (low, high))}–{factor(high, (low, high))}"
 
 
 def ratio_within(value: float, ends: Ends | None) -> tuple[str, str]:
-    """A ratio, and behind it ` (95 % CI 1.59–1.66)`, or nothing if it has no interval."""  # noqa: RUF002
+    """A ratio, and behind it ` (95 % CI 1.59–1.66)`, or nothing if it has no interval."""
     return ratio(value, ends), "" if ends is None else f" (95 % CI {interval(*ends)})"
 
 

@@ -52,7 +52,7 @@ def test_a_long_name_loses_its_middle_where_there_is_no_room(width: int, shown: 
 
 
 def test_a_terminal_without_unicode_gets_plain_signs_and_escapes() -> None:
-    page: Page = [Heading("größe", ["± 3 %", "2.00×"]), toys.table("größe"), Verbatim("├─ größe…")]  # noqa: RUF001
+    page: Page = [Heading("größe", ["± 3 %", "2.00×"]), toys.table("größe"), Verbatim("├─ größe…")]
     text = printed(page, 120, "ascii")
     for part in ["gr\\xf6\\xdfe | +- 3 % | 2.00x", "8.43 us", "----", "|- gr\\xf6\\xdfe.."]:
         assert part in text

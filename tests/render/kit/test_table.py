@@ -39,7 +39,7 @@ def test_a_screen_shows_formatted_values_and_a_dash_for_a_number_that_is_not_kno
     assert shown(Table(COLUMNS, ROWS)) == [
         ["name", "time", "95 % CI", "first letter"],
         ["run", "8.43 µs", "1.100…1.200", "r"],
-        ["bind", "–", "–", "b"],  # noqa: RUF001
+        ["bind", "–", "–", "b"],
     ]
 
 

@@ -61,7 +61,7 @@ def test_every_number_is_whole_at_every_width_and_a_subject_has_one_line(width: 
     for row, time, speedup, verdict in zip(
         rows,
         ["8.43 µs", "7.92 µs", "7.01 µs", "12.9 µs", "8.39 µs", "7.11 µs", "41.2 µs", "1.20 ms"],
-        ["1.000×", "1.064×", "1.203×", "0.653×", "1.005×", "1.186×", "0.205×", "0.0070×"],  # noqa: RUF001
+        ["1.000×", "1.064×", "1.203×", "0.653×", "1.005×", "1.186×", "0.205×", "0.0070×"],
         [verdict for _, _, verdict in examples.CALL_STYLES],
         strict=True,
     ):

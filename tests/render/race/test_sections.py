@@ -74,7 +74,7 @@ def test_every_subject_with_a_speedup_has_a_mark_and_a_row_with_the_same_number(
     assert [mark.value for mark in forest.marks] == [each.speedup for each in case.subjects]
     assert column(chart, "speedup") == [ratio(each.speedup) for each in case.subjects]
     assert [mark.name for mark in forest.marks] == column(chart, "name")
-    assert [mark.label for mark in forest.marks][:2] == ["baseline", "1.064× faster"]  # noqa: RUF001
+    assert [mark.label for mark in forest.marks][:2] == ["baseline", "1.064× faster"]
     assert all(duration(each.time_ns) in mark.words for each, mark in zip(case.subjects, forest.marks, strict=True))
 
 
@@ -91,7 +91,7 @@ def test_a_subject_has_one_color_in_all_charts() -> None:
 def test_outputs_that_differ_are_named_beside_the_verdict() -> None:
     lost = [examples.failed(word, word) for word in ("failed", "timeout", "oom", "crashed", "skipped")]
     found = of_race(examples.subject(), examples.subject("run-c", 7920.0, "faster", status="differs"), *lost)
-    assert [mark.label for mark in picture(found[SPEEDUPS]).marks] == ["baseline", "1.064× faster · differs"]  # noqa: RUF001
+    assert [mark.label for mark in picture(found[SPEEDUPS]).marks] == ["baseline", "1.064× faster · differs"]
     assert list(series_of(picture(found[BLOCKS]))) == ["run", "run-c"]
 
 

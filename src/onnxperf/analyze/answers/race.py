@@ -157,7 +157,7 @@ def cast_text(types: Mapping[str, tuple[str, str]]) -> str:
 
 def _about_one(rival: Subject, base: Subject, min_effect: float) -> str:
     if rival.verdict in ("faster", "slower"):
-        return f"{rival.name} is {_how_much(rival, base)}."
+        return f"{rival.name} {_how_much(rival, base)}."
     if rival.verdict == "equivalent":
         least = significant(100 * min_effect)
         return f"{rival.name} is as fast as {base.name}: they differ by less than {least} %."
@@ -186,14 +186,14 @@ def _about_best(best: Subject, rivals: Sequence[Subject], base: Subject) -> str:
     """The one with the largest speedup: the fastest only where the intervals of all others lie below its own."""
     peers = [s.name for s in rivals if s is not best and not _is_slower(s, best)]
     if not peers:
-        return f"{best.name} is fastest: {_how_much(best, base)}."
-    return f"{best.name} is {_how_much(best, base)}; {listed(peers)} may be as fast."
+        return f"{best.name} is fastest: {_how_much(best, base).removeprefix('is ')}."
+    return f"{best.name} {_how_much(best, base)}; {listed(peers)} may be as fast."
 
 
 def _about_slower(slower: Sequence[Subject], rivals: Sequence[Subject], base: Subject) -> str:
     if len(slower) == len(rivals):
         nearest = max(slower, key=lambda s: s.speedup or 0)
-        return f"{base.name} is fastest: {nearest.name}, the next, is {_how_much(nearest, base)}."
+        return f"{base.name} is fastest: {nearest.name}, the next, {_how_much(nearest, base)}."
     return f"{listed(s.name for s in slower)} {'is' if len(slower) == 1 else 'are'} slower than {base.name}."
 
 
@@ -218,13 +218,13 @@ def _how_much(subject: Subject, base: Subject) -> str:
     speedup, low, high = subject.speedup or 1.0, subject.speedup_low, subject.speedup_high
     ends = (low, high) if low and high else None
     if speedup >= 1.1:
-        return f"{ratio(speedup, ends)} as fast as {base.name} ({_interval(ends, subject)})"
+        return f"is {ratio(speedup, ends)} as fast as {base.name} ({_interval(ends, subject)})"
     if speedup >= 1:
-        return f"{_percent(speedup)} faster than {base.name} ({_percents(ends, subject)})"
+        return f"is {_percent(speedup)} faster than {base.name} ({_percents(ends, subject)})"
     slower, ends = 1 / speedup, (1 / ends[1], 1 / ends[0]) if ends else None
     if slower < 1.1:
-        return f"{_percent(slower)} slower than {base.name} ({_percents(ends, subject)})"
-    return f"slower: it takes {ratio(slower, ends)} as long as {base.name} ({_interval(ends, subject)})"
+        return f"is {_percent(slower)} slower than {base.name} ({_percents(ends, subject)})"
+    return f"takes {ratio(slower, ends)} as long as {base.name} ({_interval(ends, subject)})"
 
 
 def _interval(ends: Ends | None, subject: Subject) -> str:
@@ -232,11 +232,11 @@ def _interval(ends: Ends | None, subject: Subject) -> str:
 
 
 def _percents(ends: Ends | None, subject: Subject) -> str:
-    """An interval of ratios near 1 as percentages above it: `2.1–4.3 %`."""  # noqa: RUF002
+    """An interval of ratios near 1 as percentages above it: `2.1–4.3 %`."""
     if ends is None:
         return _no_interval(subject)
     low, high = (significant(100 * (end - 1), digits=2) for end in ends)
-    return f"95 % CI {low} to {high} %" if ends[0] < 1 else f"95 % CI {low}–{high} %"  # noqa: RUF001
+    return f"95 % CI {low} to {high} %" if ends[0] < 1 else f"95 % CI {low}–{high} %"
 
 
 def _no_interval(subject: Subject) -> str:

@@ -65,7 +65,7 @@ WHOLE_NS = Format(duration, "whole", '#,##0 "ns"')
 US = Format(microseconds, excel='#,##0.00 "µs"')
 BYTES = Format(size, "whole", '#,##0 "B"')
 MB = Format(in_megabytes, "whole", '#,##0 "B"')
-RATIO = Format(ratio, excel='0.000"×"')  # noqa: RUF001
+RATIO = Format(ratio, excel='0.000"×"')
 FACTOR = Format(factor, excel="0.000")
 EXACT = Format(exact, excel="0.000")
 SHARE = Format(percent, excel="0.0%")

@@ -88,7 +88,7 @@ def grid_of(table: Table[Any], width: int = EVERYTHING, terminal: bool = False) 
         )
         for row in table.rows
     ]
-    full = [place for place in range(len(columns)) if any(line.cells[place].text.strip("– ") for line in lines)]  # noqa: RUF001
+    full = [place for place in range(len(columns)) if any(line.cells[place].text.strip("– ") for line in lines)]
     below = [
         Line([_footer_cell(footer, column, place == 0) for place, column in enumerate(columns)], footer.style)
         for footer in table.footers

@@ -108,7 +108,7 @@ def race_table(plan: EinsumPlan) -> Table[Subject]:
         Column("name", "subject", attrgetter("name"), NAME, room=20, folds=True),
         Column("time", "time", lambda row: _seconds(row.time_ns), SECONDS),
         *ratios,
-        Column("limit_ratio", "× limit", partial(limit_ratio, plan), RATIO, 80),  # noqa: RUF001
+        Column("limit_ratio", "× limit", partial(limit_ratio, plan), RATIO, 80),
         verdict,
         for_files("status", attrgetter("status")),
     ]
