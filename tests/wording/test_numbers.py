@@ -154,18 +154,37 @@ def test_megabytes_have_one_unit_for_a_whole_column(count: float | None, text: s
         (math.inf, "–"),
         (0.00004, "4e-05×"),
         (0.007, "0.0070×"),
-        (0.6535, "0.653×"),
-        (1.0, "1.000×"),
+        (0.6535, "0.65×"),
+        (1.0, "1.00×"),
         (2.345, "2.35×"),
         (123.4, "123×"),
     ],
 )
-def test_a_ratio_shows_a_tenth_of_a_percent_near_one(value: float | None, text: str) -> None:
+def test_a_ratio_shows_hundredths_near_one(value: float | None, text: str) -> None:
     assert ratio(value) == text
 
 
+@pytest.mark.parametrize(
+    ("value", "ends", "text", "within"),
+    [
+        (1.62, (1.59, 1.66), "1.62×", "1.59–1.66"),
+        (1.001, (0.9996, 1.003), "1.001×", "1.000–1.003"),
+        (0.0070, (0.0069, 0.0071), "0.0070×", "0.0069–0.0071"),
+        (23.14, (22.5, 23.6), "23.1×", "22.5–23.6"),
+        (230.4, (228.0, 231.0), "230×", "228–231"),
+        (2.0, (2.0, 2.0), "2.00×", "2.00–2.00"),
+        (1.00000004, (1.0, 1.00000008), "1.000×", "1.000–1.000"),
+    ],
+)
+def test_a_ratio_has_as_many_decimals_as_its_interval(
+    value: float, ends: tuple[float, float], text: str, within: str
+) -> None:
+    assert ratio(value, ends) == text
+    assert interval(*ends) == within
+
+
 def test_an_interval_without_an_end_is_a_dash() -> None:
-    assert interval(0.99, 1.01) == "0.990…1.010"
+    assert interval(0.99, 1.01) == "0.99–1.01"
     assert interval(None, 1.01) == NOTHING
 
 
@@ -224,7 +243,7 @@ def test_only_the_whole_is_a_hundred_percent(share: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(None, NOTHING), (0.05, "0.0500"), (0.99, "0.990"), (1.0516, "1.052"), (12.34, "12.3")]
+    ("value", "text"), [(None, NOTHING), (0.05, "0.050"), (0.99, "0.99"), (1.0516, "1.05"), (12.34, "12.3")]
 )
 def test_a_factor_is_a_speedup_without_its_sign(value: float | None, text: str) -> None:
     assert factor(value) == text

@@ -98,8 +98,8 @@ def ratio_within(value: float, ends: Ends | None) -> tuple[str, str]:
 
 
 def exact(value: float | None) -> str:
-    """A ratio of counts such as `1.052`: no noise hides its third decimal."""
-    return f"{value:.3f}" if _known(value) else NOTHING
+    """A ratio of counts such as `1.052×`: no noise hides its third decimal."""
+    return f"{value:.3f}×" if _known(value) else NOTHING
 
 
 def percent(share: float | None) -> str:

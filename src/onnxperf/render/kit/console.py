@@ -60,7 +60,7 @@ def _drawings(page: Page, console: Console, spell: Spell) -> Iterator[tuple[Part
     is_below, gap = False, False
     for part in on_screen(page):
         for drawing in _drawn_part(part, console, spell):
-            if isinstance(drawing, Text) and not drawing.plain:
+            if not isinstance(part, Verbatim) and isinstance(drawing, Text) and not drawing.plain:
                 gap = is_below
                 continue
             if gap:

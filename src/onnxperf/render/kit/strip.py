@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import TypeGuard
 
 from onnxperf.records.comparison import Comparison
 
@@ -16,11 +17,12 @@ _WIDEST = 2.0
 def strips(comparisons: Sequence[Comparison]) -> list[str]:
     """A strip for each comparison, all on one logarithmic axis with a line at 1; an empty one if it has no ratio."""
     low, high = _range(comparisons)
-    return [_strip(each, low, high) if each.ratio else "" for each in comparisons]
+    return [_strip(each, low, high) if _is_sound(each.ratio) else "" for each in comparisons]
 
 
 def _range(comparisons: Iterable[Comparison]) -> tuple[float, float]:
-    values = [value for each in comparisons for value in (each.ratio, each.low, each.high) if value and value > 0]
+    ends = (value for each in comparisons for value in (each.ratio, each.low, each.high))
+    values = [value for value in ends if _is_sound(value)]
     low, high = min([1.0, *values]), max([1.0, *values])
     return max(low, 1 / _WIDEST) / 1.02, min(high, _WIDEST) * 1.02
 
@@ -32,8 +34,12 @@ def _strip(comparison: Comparison, low: float, high: float) -> str:
     ratio = comparison.ratio or 1.0
     signs = [" "] * WIDTH
     signs[place(1.0)] = _ONE
-    if comparison.low and comparison.high:
+    if _is_sound(comparison.low) and _is_sound(comparison.high):
         for at in range(place(comparison.low), place(comparison.high) + 1):
             signs[at] = _LINE
     signs[place(ratio)] = _BELOW if ratio < low else _ABOVE if ratio > high else _POINT
     return "".join(signs)
+
+
+def _is_sound(value: float | None) -> TypeGuard[float]:
+    return value is not None and math.isfinite(value) and value > 0

@@ -15,7 +15,18 @@ from onnxperf.render.kit.table import On
 from onnxperf.render.race.calls import call_charts
 from onnxperf.render.race.parts import part_charts
 from onnxperf.render.race.samples import sample_chart
-from onnxperf.render.race.subjects import ABOUT, CASE, COMPARED, Look, is_uncertain, looks_of, race_table, raced, ranked
+from onnxperf.render.race.subjects import (
+    ABOUT,
+    CASE,
+    COMPARED,
+    Look,
+    is_uncertain,
+    looks_of,
+    outcome_of,
+    race_table,
+    raced,
+    ranked,
+)
 from onnxperf.wording.names import dims_text, listed, name_of, visible, with_reasons
 from onnxperf.wording.numbers import count, duration
 
@@ -132,8 +143,7 @@ def _is_compared(subject: Subject) -> bool:
 
 
 def _word(subject: Subject) -> str:
-    word = subject.verdict or ("no verdict" if subject.status == "ok" else "")
-    return " · ".join(filter(None, [word, "" if subject.status == "ok" else subject.status]))
+    return outcome_of(subject) or "no verdict"
 
 
 def _tooltip(subject: Subject) -> str:

@@ -114,12 +114,20 @@ def _name_style(subject: Subject) -> str:
     return "bold" if subject.verdict == "baseline" else ""
 
 
-def _ending(subject: Subject) -> str:
-    return "" if subject.status == "ok" else faced(subject.status)
+def outcome_of(subject: Subject) -> str:
+    """The verdict of a subject, or its status if that is not ok."""
+    return (subject.verdict or "") if subject.status == "ok" else subject.status
 
 
+def _outcome_style(subject: Subject) -> str:
+    styles = VERDICT_STYLES if subject.status == "ok" else STATUS_STYLES
+    return styles.get(outcome_of(subject), "" if subject.status == "ok" else "red")
+
+
+_SHOWN = Compared(name=COMPARED.name, of=COMPARED.of, word=outcome_of, style=_outcome_style)
+_RATIO, _WITHIN, _OUTCOME = ratio_columns(_SHOWN)
 COLUMNS: list[Column[Subject]] = [
-    Column("name", "name", COMPARED.name, NAME, style=_name_style, room=18, untitled=True),
+    Column("name", "name", COMPARED.name, NAME, style=_name_style, room=24, untitled=True),
     *field_columns(Subject, ("runtime", "call")),
     _field("time_ns", "time", NS),
     *field_columns(Subject, ("time_low_ns", "time_high_ns", "own_time_ns", "unsteady", "varies", "slow_launches")),
@@ -132,13 +140,10 @@ COLUMNS: list[Column[Subject]] = [
     *field_columns(Subject, ("p99_low_ns", "p99_high_ns")),
     _field("max_ns", "max", NS, 180),
     _field("items_per_s", "items/s", RATE, 98),
-    *ratio_columns(COMPARED),
-    Column(
-        *("status", "status", attrgetter("status"), TEXT),
-        style=lambda subject: STATUS_STYLES.get(subject.status, "red"),
-        text=_ending,
-        untitled=True,
-    ),
+    _RATIO,
+    _WITHIN,
+    _OUTCOME._replace(value=attrgetter("verdict")),
+    *field_columns(Subject, ("status",)),
     *field_columns(Subject, ("reason",)),
     _field("cpu_ns", "CPU/call", NS, 120),
     _field("mean_ns", "mean", NS, 140)._replace(text=_mean),
@@ -241,9 +246,10 @@ def _from(width: int) -> Callable[[Column[Subject]], Column[Subject]]:
 _ALONE = {
     **dict.fromkeys(("median_ns", "p99_ns"), _from(0)),
     **dict.fromkeys(("p90_ns", "cpu_ns", "items_per_s"), _from(79)),
-    **dict.fromkeys(("speedup", "verdict"), _from(FILES_ONLY)),
+    "speedup": _from(FILES_ONLY),
+    "verdict": lambda column: column._replace(text=lambda each: "" if each.status == "ok" else faced(each.status)),
 }
-"""From which width on columns are shown if nothing is compared."""
+"""What changes in columns if nothing is compared."""
 RACED: Compared[Raced] = Compared(name=lambda row: row.subject.name, of=lambda row: COMPARED.of(row.subject))
 
 
