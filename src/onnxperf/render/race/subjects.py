@@ -106,8 +106,9 @@ def is_uncertain(subject: Subject, key: str) -> bool:
 
 
 def _mean(subject: Subject) -> str:
-    deviation = "" if subject.deviation_ns is None else f" ± {duration(subject.deviation_ns)}"
-    return f"{duration(subject.mean_ns)}{deviation}"
+    if subject.deviation_ns is None or not subject.mean_ns:
+        return duration(subject.mean_ns)
+    return f"{duration(subject.mean_ns)} ± {whole_percent(subject.deviation_ns / subject.mean_ns)}"
 
 
 def _name_style(subject: Subject) -> str:
@@ -146,9 +147,9 @@ COLUMNS: list[Column[Subject]] = [
     *field_columns(Subject, ("status",)),
     *field_columns(Subject, ("reason",)),
     _field("cpu_ns", "CPU/call", NS, 120),
-    _field("mean_ns", "mean", NS, 140)._replace(text=_mean),
+    _field("mean_ns", "mean", NS, 130)._replace(text=_mean),
     *field_columns(Subject, ("mean_low_ns", "mean_high_ns", "deviation_ns")),
-    _field("load_ns", "load", WHOLE_NS, 130),
+    _field("load_ns", "load", WHOLE_NS, 139),
     _field("first_call_ns", "first call", WHOLE_NS, 135),
     *field_columns(Subject, ("input_bytes",)),
 ]
