@@ -19,12 +19,12 @@ _SIZES = ((1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
 
 
 def duration(ns: float | None) -> str:
-    """A time such as `8.43 µs`; a dash where there is none."""
+    """A time such as `8.43 µs`; a dash for None."""
     return _humane(ns, _DURATIONS) if _known(ns) else NOTHING
 
 
 def microseconds(us: float | None) -> str:
-    """A time such as `43 µs` or `1.20 ms`; a trace counts whole microseconds, so there are no digits below them."""
+    """A time such as `43 µs` or `1.20 ms`; traces have whole microseconds, so there are no digits below them."""
     if us is None or abs(us) >= 999.5:
         return duration(None if us is None else us * 1e3)
     return f"{us:.3g} µs"
@@ -39,7 +39,7 @@ def time_text(ns: float) -> str:
 
 
 def size(count: float | None) -> str:
-    """A number of bytes such as `240 MB`; there is no part of a byte."""
+    """A number of bytes such as `240 MB`; bytes have no decimals."""
     if not _known(count):
         return NOTHING
     whole = round(count)
@@ -108,7 +108,7 @@ def percent(share: float | None) -> str:
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """A plain number with three significant digits, and without an exponent where it is large."""
+    """A plain number with three significant digits, without an exponent if it is large."""
     return f"{value:.{digits}g}" if abs(value) < 0.995 * 10**digits else f"{value:.0f}"
 
 
@@ -163,12 +163,12 @@ def probability(p_value: float) -> str:
 
 
 def signed(number: int) -> str:
-    """A change in a number of things, such as `+1,200`; a dash where there is none."""
+    """A change in a number of things, such as `+1,200`; a dash for zero."""
     return f"{number:+,}" if number else NOTHING
 
 
 def mean_count(value: float) -> str:
-    """A mean number of things: `3`, or `2.5` where it is not whole."""
+    """A mean number of things: `3`, or `2.5` if it is not whole."""
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 

@@ -14,7 +14,7 @@ from onnxperf.wording.numbers import Ends, count, duration, interval, ratio, sig
 from onnxperf.wording.spans import in_one, kind_of
 
 _LARGE_PART = 0.25
-"""Share of a call from which on a part beside computing is worth a word."""
+"""Smallest share of a call for which a part other than computing is mentioned."""
 _PARTS_MAY_MISS = 0.2
 """Share of a call by which its parts, which are timed in other calls, may miss its time."""
 _LONG_S = 15.0
@@ -54,7 +54,7 @@ def _about_all(rivals: Sequence[Subject], base: Subject, min_effect: float) -> s
 
 
 def before_the_race(rounds: int, needed: int, seconds: float, seconds_for_all: float) -> str:
-    """What a plan cannot show, or how long it takes where that is long; empty where there is nothing to expect.
+    """What a plan cannot show, or how long it takes if that is long; empty otherwise.
 
     `needed` rounds decide a large difference; all that a small one needs take `seconds_for_all`.
     """
@@ -88,7 +88,7 @@ def notes_on_readings(case: Case) -> list[str]:
 
 
 def about_parts(subjects: Sequence[Subject], casts: Mapping[str, str]) -> str:
-    """Where calls were divided: which subjects spend much of their time beside computing, and on what.
+    """For divided calls: which subjects spend much of their time on something other than computing, and on what.
 
     `casts` has, by the label of a model, what is cast in its calls.
     """
@@ -108,7 +108,7 @@ def about_parts(subjects: Sequence[Subject], casts: Mapping[str, str]) -> str:
 
 
 def notes_on_parts(case: Case) -> list[str]:
-    """Where calls were divided: subjects whose parts are not the time of a call."""
+    """For divided calls: subjects whose parts do not add up to the time of a call."""
     if not any(subject.split for subject in case.subjects):
         return []
     return [
@@ -248,7 +248,7 @@ def _percent(ratio: float) -> str:
 
 
 def notes_on_retracing(subjects: Sequence[Measurement]) -> list[str]:
-    """Subjects of TensorFlow whose calls are slow because they are compiled again, which is no cost of the model."""
+    """TensorFlow subjects whose calls are slow because they recompile, which is not a cost of the model."""
     names = [each.name for each in subjects if each.conditions.get("retraces")]
     why = "TensorFlow retraces its function while it is timed, so that calls include compiling it"
     remedy = "pass tensors instead of Python values, of one shape or with an input_signature"

@@ -182,7 +182,7 @@ def links_of(profile: Profile, view: GraphView) -> dict[str, tuple[str, ...]]:
 
 
 def memory_metrics(memories: Sequence[NodeMemory], profile: Profile, view: GraphView) -> Metrics:
-    """Size of the results of every node of a view, against the most that was in use at once."""
+    """Size of the results of every node of a view, relative to the peak in use."""
     peak = max((each.in_use_bytes or each.live_bytes or 0 for each in memories), default=0)
     places = _places(profile, view)
     owners = {(each.group.path, name): each.group.sources for each in profile.sources for name in each.group.executed}
@@ -233,7 +233,7 @@ def _memory_lines(each: NodeMemory) -> Iterator[str]:
 
 
 class _Places(NamedTuple):
-    """Where the nodes of a view are; what is there twice is not in it, since it is not known which one is meant."""
+    """Places of the nodes of a view; ambiguous ones are left out."""
 
     keys: dict[Place, str]
     """Keys of nodes by their places."""

@@ -38,7 +38,7 @@ _ROW, _AROUND = 40, 62
 
 
 class Mark(Struct, frozen=True):
-    """A comparison; its interval ends at its value where it has none."""
+    """A comparison; without an interval, both ends are its value."""
 
     name: str
     value: float
@@ -84,7 +84,7 @@ def forest_chart(
     table: Table[Any] | None = None,
     on: On = "all",
 ) -> list[Chart]:
-    """A chart of comparisons, with the one table of them behind it; none where no comparison has a ratio."""
+    """A chart of comparisons with their table behind it; none if no comparison has a ratio."""
     drawn = forest(by, rows, effect)
     if not drawn.marks:
         return []
@@ -94,7 +94,7 @@ def forest_chart(
 def forests_chart(
     title: str, summary: str, forests: Mapping[str, Forest], table: Table[Any], name: str, on: On = "all"
 ) -> list[Chart]:
-    """The same for several cases, of which a select box of that name chooses one."""
+    """The same for several cases, with a select box of that name."""
     drawn = {label: each for label, each in forests.items() if each.marks}
     return chosen_chart(title, summary, drawn, table, name, on)
 
@@ -132,7 +132,7 @@ def _range(marks: Sequence[Mark]) -> tuple[float, float, bool]:
 
 
 def _without_outliers(values: Sequence[float]) -> list[float]:
-    """The sorted values without those far from all others, where there are many; 1 stays."""
+    """The sorted values without outliers, if there are many; 1 stays."""
     kept = list(values)
     while len(kept) > _SPREAD and kept[-1] != 1.0 and kept[-1] / kept[-2] > _OUTLIER:
         kept.pop()

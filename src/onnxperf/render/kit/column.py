@@ -44,7 +44,7 @@ class Format(NamedTuple):
     excel: str = "General"
     """Its number format in a spreadsheet, with the unit."""
     parts: Sequence[str] = ()
-    """Endings of its keys in files, if a value is a tuple that needs several columns there."""
+    """Suffixes of its keys in files, if a value is a tuple that needs several columns."""
 
     def shown(self, value: Any) -> str:
         """A value as a screen shows it: a dash for a number that is not known, nothing for a missing text."""
@@ -130,7 +130,7 @@ class Column(NamedTuple, Generic[R]):
         return Cell(self.format.shown(value) if self.text is None else self.text(row), value, style)
 
     def of(self, inner: Callable[[Any], R]) -> Column[Any]:
-        """The same column for rows of which it reads a part."""
+        """The same column for rows that contain what it reads."""
         read, style, text = self.value, self.style, self.text
         return self._replace(
             value=lambda row: read(inner(row)),
@@ -152,7 +152,7 @@ def for_screens(heading: str, value: Callable[[R], Any], format: Format = TEXT, 
 def field_columns(
     kind: type[Struct], names: Iterable[str] = (), formats: dict[str, Format] | None = None
 ) -> list[Column[Any]]:
-    """Columns of files for fields of a record: all of them, or those named; their endings tell units and types."""
+    """Columns of files for fields of a record, all or those named; suffixes of names give units and types."""
     known = {field.name: field for field in _fields(kind)}
     chosen = list(names) or list(known)
     return [
@@ -170,7 +170,7 @@ def _fields(kind: type[Struct]) -> Sequence[Any]:
 
     described = type_info(kind)
     if not isinstance(described, StructType):
-        raise AssertionError(f"{kind} is no record")
+        raise AssertionError(f"{kind} is not a record")
     return described.fields
 
 

@@ -39,7 +39,7 @@ class Compared(NamedTuple, Generic[R]):
     name: Callable[[R], str]
     of: Callable[[R], Comparison]
     word: Callable[[R], str] | None = None
-    """The verdict in the words of the feature; that of the comparison unless given."""
+    """The verdict in the words of the feature; by default that of the comparison."""
     what: str = "name"
     """Heading and key of the names."""
     key: str = "speedup"
@@ -59,13 +59,13 @@ class Compared(NamedTuple, Generic[R]):
     more: Sequence[Column[R]] = ()
     """Further columns, behind the verdict."""
     axis: str = ""
-    """What a chart shows of the ratio, such as "new / baseline"; the heading of the ratio unless given."""
+    """What a chart calls the ratio, such as "new / baseline"; by default its heading."""
     color: Callable[[R], int] | None = None
-    """Color of a mark; that of its verdict unless given."""
+    """Color of a mark; by default that of its verdict."""
     style: Callable[[R], str] | None = None
-    """Style of ratio and verdict; that of the verdict unless given."""
+    """Style of ratio and verdict; by default that of the verdict."""
     tooltip: Callable[[R], str] | None = None
-    """What a chart says of a row besides ratio, verdict and interval."""
+    """Tooltip of a row, in addition to ratio, verdict and interval."""
     link: Callable[[R], str] | None = None
     """What a mark of a chart stands for elsewhere on a page."""
 

@@ -1,4 +1,4 @@
-"""Pages on a terminal, however narrow it is and whatever characters it can show."""
+"""Pages on a terminal of any width and character set."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PageConsole(Console):
         super().__init__(theme=_THEME, highlight=False, **settings)
 
     def on_broken_pipe(self) -> None:
-        """Rich would end the process, and the files that were requested with it."""
+        """Rich would exit here, before requested files are written."""
         raise BrokenPipeError
 
 
@@ -100,7 +100,7 @@ def _titled(grid: Grid, optional: bool, console: Console, spell: Spell) -> Itera
 
 
 def page_text(page: Page) -> str:
-    """The page as a wide terminal without colours shows it."""
+    """The page as a wide terminal without colors shows it."""
     text = io.StringIO()
     # In a notebook rich would show the table itself, beside the HTML.
     console = PageConsole(file=text, width=_REPR_WIDTH, color_system=None, force_terminal=False, force_jupyter=False)

@@ -49,7 +49,7 @@ def _part(part: Part) -> str:
 
 
 def _grid(grid: Grid) -> str:
-    """A table under its title; nothing where it has no rows."""
+    """A table under its title; nothing without rows."""
     if not grid.lines:
         return ""
     sides = ["left" if column.left else "right" for column in grid.columns]

@@ -60,7 +60,7 @@ def _others_text(share: float) -> str:
 
 
 def thread_texts(subjects: Iterable[Subject | MemorySubject]) -> list[str]:
-    """The number of threads, where it is the same for all."""
+    """The number of threads, if it is the same for all."""
     numbers = {number for subject in subjects if isinstance(number := subject.conditions.get("threads"), int)}
     return [count(number, "thread") for number in numbers] if len(numbers) == 1 else []
 

@@ -19,12 +19,12 @@ _ESCAPES = str.maketrans(
 
 
 def page_markdown(page: Page) -> str:
-    """Every part as a paragraph, a table or a block of its own."""
+    """Every part as a paragraph, a table or a code block."""
     return "\n\n".join(text for part in on_screen(page) if (text := part_markdown(part))) + "\n"
 
 
 def part_markdown(part: Part) -> str:
-    """One part; nothing where it is empty."""
+    """One part; nothing if it is empty."""
     match part:
         case Heading():
             return " · ".join(

@@ -80,11 +80,11 @@ class Line(NamedTuple):
 
 
 class Verbatim(NamedTuple):
-    """Text with a layout of its own, such as a tree."""
+    """Preformatted text, such as a tree."""
 
     text: str
     ansi: str = ""
-    """The same with colours for a terminal, as escapes of ANSI; all names in it must have been made visible."""
+    """The same with ANSI colors for a terminal; all names in it must have been escaped."""
     hangs: Sequence[int] = ()
     """For each line, the column where its rest continues on a narrower terminal; none: the terminal breaks it."""
     on: On = "all"
@@ -120,7 +120,7 @@ class Later(Sequence[Any]):
 
 
 class Section(NamedTuple):
-    """Parts under a title of their own, which only an HTML page shows."""
+    """Parts under a title, which only an HTML page shows."""
 
     title: str
     parts: Sequence[Any]
@@ -135,7 +135,7 @@ INTERRUPTED = Warn("Interrupted: showing what was measured so far.")
 
 
 def answered(answer: str, notes: Iterable[str] = (), interrupted: bool = False, verdict: str = "") -> list[Part]:
-    """The answer, a sentence per line of which the first has the sign of the verdict, then the notes."""
+    """The answer, one sentence per line, the first with the sign of the verdict, then the notes."""
     first, *more = [line for line in answer.splitlines() if line] or [""]
     return [
         *([Answer(first, verdict)] if first else []),

@@ -11,13 +11,13 @@ from onnxperf.render.kit.column import FILES_ONLY, TEXT, Cell, Column
 R = TypeVar("R")
 
 On = Literal["all", "screen", "page"]
-"""Where a part is shown: everywhere; on a console, in Markdown and in a notebook; only on an HTML page."""
+"""Where a part is shown: everywhere, on screens (console, Markdown, notebook), or only on an HTML page."""
 EVERYTHING = FILES_ONLY - 1
 """A width that leaves out no column of a screen."""
 
 
 class Footer(NamedTuple):
-    """A row below the others, such as a total or what was left out."""
+    """A row below the others, such as a total or the sum of omitted rows."""
 
     values: Mapping[str, object]
     """By the keys of columns; the empty key stands for the first column."""

@@ -69,7 +69,7 @@ _FAR, _NEAR = 400.0, 60.0
 """Points from a sign, and from a point, to its words at most."""
 _MOST_WORDS = 40
 _LABEL = 1.5
-"""Inches of a name beside a point."""
+"""Inches of a name next to a point."""
 
 
 def size(picture: Plot, room: Room) -> Size:  # noqa: ARG001
@@ -217,7 +217,7 @@ def _outline(series: Series, x: Axis) -> tuple[Floats, Floats]:
 
 
 def _edges(series: Series, x: Axis) -> Floats:
-    """Where the level of each point begins and ends: halfway between points."""
+    """Start and end of the level of each point: halfway between points."""
     xs = np.asarray(series.xs, dtype=float)
     if len(xs) == 1:
         return np.array([xs[0] * 0.98, xs[0] * 1.02] if x.is_log else [xs[0] - 0.5, xs[0] + 0.5])
@@ -341,7 +341,7 @@ def _put(free: Free, words: str, box: Box, look: Look) -> None:
 
 
 def _write_names(free: Free, several: Sequence[Series], look: Look) -> None:
-    """Names beside points, those of large points first."""
+    """Names next to points, those of large points first."""
     named = [
         (_radius(series, place), name, (series.xs[place], value))
         for series in several

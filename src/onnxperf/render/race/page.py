@@ -37,7 +37,7 @@ def verdict_of(case: Case) -> str:
 
 
 def race_facts(subjects: Sequence[Subject], machine: Machine) -> list[str]:
-    """The number of threads if it is the same for all, versions of what was raced, and the processor."""
+    """The number of threads if it is the same for all, versions of the runtimes, and the processor."""
     raced = {subject.runtime for subject in subjects}
     versions = machine.versions.items()
     others = [f"{name} {text}" for name, text in versions if name in raced]

@@ -100,7 +100,7 @@ def _race(cases: Cases) -> list[Any]:
 
 
 def speedup_chart(cases: Cases) -> list[Chart]:
-    """Speedups with their intervals, 1 is the baseline; none where nothing is compared."""
+    """Speedups with their intervals, 1 is the baseline; none if nothing is compared."""
     if not any(_is_compared(each) for case in cases.values() for each in case.subjects):
         return []
     looks = looks_of(cases.values())
@@ -134,7 +134,7 @@ def _summary(cases: Sequence[Case], baselines: str) -> str:
         f"{count(decided, 'difference')} beyond the noise. Right of 1 is faster than {baselines}."
     ]
     if any(case.min_effect for case in cases):
-        said.append("Within the grey band around 1 a difference does not matter.")
+        said.append("Differences within the gray band around 1 do not matter.")
     return " ".join(said)
 
 

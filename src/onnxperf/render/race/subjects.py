@@ -153,9 +153,9 @@ COLUMNS: list[Column[Subject]] = [
     _field("first_call_ns", "first call", WHOLE_NS, 135),
     *field_columns(Subject, ("input_bytes",)),
 ]
-"""All that screens show of a subject and that files have: what is added here is in every one of them.
+"""All columns of subjects: a column added here appears on every screen and in every file.
 
-Widths differ, so that columns go one by one where there is too little room.
+Widths differ, so that columns disappear one by one if there is too little room.
 """
 
 
@@ -219,7 +219,7 @@ CASE_COLUMN: Column[Raced] = for_screens(CASE, lambda row: row.label)
 
 
 def subject_columns(rows: Sequence[Raced]) -> list[Column[Subject]]:
-    """All columns of these subjects; files also have parts and instructions where there are some."""
+    """All columns of these subjects; files also have parts and instructions, if any."""
     divided = any(row.subject.split is not None for row in rows)
     counted = any(row.subject.instructions is not None for row in rows)
     rate = rate_unit([row.case for row in rows])
@@ -255,6 +255,6 @@ RACED: Compared[Raced] = Compared(name=lambda row: row.subject.name, of=lambda r
 
 
 def part_table(rows: Sequence[Raced], columns: Iterable[Column[Subject]], title: str = "") -> Table[Raced]:
-    """The names of subjects with a few columns, whatever the width."""
+    """The names of subjects with a few columns, at any width."""
     name = COLUMNS[0]._replace(room=18, style="")
     return Table([CASE_COLUMN, name.of(subject_of), *(column.of(subject_of) for column in columns)], rows, title)

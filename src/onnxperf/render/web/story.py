@@ -1,4 +1,4 @@
-"""A result as an HTML page tells it: the answer, what limits it, its parts, where and how to measure it again."""
+"""A result as an HTML page shows it: answer, warnings, sections, conditions, and how to repeat it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Story(NamedTuple):
     kind: str
     """The command."""
     topic: str
-    """What was measured."""
+    """The subject of the page."""
     answers: Sequence[str]
     """The question answered, in plain sentences."""
     warnings: Sequence[str]
@@ -48,7 +48,7 @@ class Story(NamedTuple):
 
 
 def story_of(record: Struct, kind: str, topic: str, limits: Sequence[str], page: Page) -> Story:
-    """A page as its HTML form tells it, with the conditions of the measurement."""
+    """The HTML form of a page, with the conditions of the measurement."""
     machine: Machine | None = getattr(record, "machine", None)
     command: str = getattr(record, "command", "")
     spell = partial(spelled, record)
@@ -75,7 +75,7 @@ def spelled(record: Struct, text: str) -> str:
 
 
 def _snippet(command: str, machine: Machine | None) -> str:
-    """The command, after the versions that were installed."""
+    """The command, after a line that installs the same versions."""
     if machine is None or not command.startswith("onnxperf "):
         return ""
     pins = [f"{name}=={machine.versions[name]}" for name in _ENGINES if name in machine.versions]
