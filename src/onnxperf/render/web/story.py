@@ -11,7 +11,7 @@ from msgspec import Struct
 from onnxperf.options.spelling import as_flags
 from onnxperf.records.base import Machine
 from onnxperf.render.kit.machine import machine_facts
-from onnxperf.render.kit.page import Answer, Heading, Note, Page, Section, Warn, sections_of
+from onnxperf.render.kit.page import Answer, Foot, Heading, Note, Page, Section, Warn, sections_of
 
 _ENGINES = ("onnxperf", "onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "openvino", "numpy", "torch")
 """What decides how fast a model is: the versions to install for the same measurement."""
@@ -62,11 +62,17 @@ def story_of(record: Struct, kind: str, topic: str, limits: Sequence[str], page:
         warnings=[spell(text) for text in warnings],
         notes=[spell(text) for text in dict.fromkeys(notes)],
         sections=sections,
-        facts=list(dict.fromkeys(fact for part in page if isinstance(part, Heading) for fact in part.facts if fact)),
+        facts=_facts(page),
         machine=machine_facts(machine) if machine is not None else (),
         command=command,
         snippet=_snippet(command, machine),
     )
+
+
+def _facts(page: Page) -> list[str]:
+    facts = [fact for part in page if isinstance(part, Heading) for fact in part.facts]
+    facts += [fact for part in page if isinstance(part, Foot) for fact in part.parts]
+    return list(dict.fromkeys(filter(None, facts)))
 
 
 def spelled(record: Struct, text: str) -> str:
