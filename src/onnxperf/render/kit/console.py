@@ -207,10 +207,8 @@ def _fit(grid: Grid, width: int) -> tuple[list[int], list[int]]:
             break
         kept = [i for i in kept if grid.columns[i].width != widest]
     wanted = {i: natural[i] for i in kept if grid.columns[i].room}
-    missing = _taken(least, kept) - width
-    if missing > 0 and wanted:
-        for i in wanted:
-            least[i] = max(least[i] - -(-missing // len(wanted)), _SMALLEST)
+    while _taken(least, kept) > width and any(least[i] > _SMALLEST for i in wanted):
+        least[max(wanted, key=least.__getitem__)] -= 1
     _share_out(least, wanted, width - _taken(least, kept))
     return kept, [least[i] for i in kept]
 
