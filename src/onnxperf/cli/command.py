@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
@@ -14,6 +14,7 @@ from cyclopts import Parameter
 from onnxperf.cli.present import Output
 from onnxperf.options import output as of
 from onnxperf.options.base import Group, Option, Takes
+from onnxperf.options.spelling import as_flags
 
 if TYPE_CHECKING:
     File = str
@@ -29,7 +30,7 @@ KEPT = (*WRITTEN, of.Keeping)
 
 _TYPED = "typed"
 _METAVARS = (("float", "NUMBER"), ("int", "N"), ("str", "TEXT"))
-_PANELS = ("Inputs", "Session", "Race", "Limits", "Comparison", "Against", "Cluster", "Store", "Output")
+PANELS = ("Inputs", "Session", "Race", "Limits", "Comparison", "Against", "Cluster", "Store", "Output")
 """In the order of help texts; what only one command has comes before them."""
 
 
@@ -44,8 +45,10 @@ class Typed:
     output: Output
 
 
-def command(takes: Takes, *groups: type[Group]) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Give a function the flags of the options; it receives them as `typed`."""
+def command(
+    takes: Takes, *groups: type[Group], common: Sequence[str] = ()
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Give a function the flags of the options, which it receives as `typed`; help shows the `common` ones first."""
     extra = Takes(*groups)
     options = {**takes.options, **extra.options}
 
@@ -61,7 +64,9 @@ def command(takes: Takes, *groups: type[Group]) -> Callable[[Callable[..., int]]
             return function(*given, **own, **{_TYPED: _typed(takes, extra, typed)})
 
         parameters = [*arguments, *(_parameter(each, takes.races) for each in options.values())]
-        vars(call).update(__signature__=signature.replace(parameters=parameters), takes=takes, extra=extra)
+        vars(call).update(
+            __signature__=signature.replace(parameters=parameters), takes=takes, extra=extra, common=tuple(common)
+        )
         call.__name__, call.__doc__, call.__module__ = function.__name__, function.__doc__, function.__module__
         call.__annotations__ = {}
         return call
@@ -82,8 +87,8 @@ def _parameter(option: Option, races: bool) -> inspect.Parameter:
     described = Parameter(
         name=[option.flag, *filter(None, [option.short])],
         help=help_text(option, races),
-        group=Panel(option.group, sort_key=_PANELS.index(option.group) + 1 if option.group in _PANELS else 0),
-        metavar=option.metavar or _metavar(option),
+        group=Panel(option.group, sort_key=PANELS.index(option.group) + 1 if option.group in PANELS else 0),
+        metavar=metavar_of(option),
         negative=(),
         show_default=False,
         show_choices=False,
@@ -94,8 +99,10 @@ def _parameter(option: Option, races: bool) -> inspect.Parameter:
     return inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
-def _metavar(option: Option) -> str | None:
-    """What help texts write for a value that has no name of its own."""
+def metavar_of(option: Option) -> str | None:
+    """What help texts write for a value."""
+    if option.metavar:
+        return option.metavar
     if option.choices:
         return "|".join(option.choices)
     if option.is_file:
@@ -104,10 +111,14 @@ def _metavar(option: Option) -> str | None:
 
 
 def help_text(option: Option, races: bool) -> str:
-    """What an option is for, whether several values race each other, and its default."""
+    """What an option is for, and its default."""
     default = option.shown_default
-    several = "Separate several values with commas to compare them." if races and option.several else ""
-    return " ".join(filter(None, [option.help, several, default and f"[default: {default}]"]))
+    return as_flags(purpose(option, races)) + (f" [default: {default}]" if default else "")
+
+
+def purpose(option: Option, races: bool) -> str:
+    """What an option is for, and whether several of its values are compared."""
+    return f"{option.help} Separate several values with commas." if races and option.several else option.help
 
 
 def _type_of(option: Option) -> Any:

@@ -23,15 +23,16 @@ _ZSH_FOLDER = ".zsh/completions"
 
 @command(Takes(), Completion)
 def install_completion(*, typed: Typed) -> int:
-    """Enable tab completion of commands, options and files in bash, zsh or fish.
+    """Install tab completion of commands, options and files in bash, zsh or fish.
 
-    For example:
-
-        onnxperf --install-completion
-
-        onnxperf --install-completion --shell zsh
-
-        onnxperf --install-completion --shell bash --output - > completion.sh
+    Examples
+    --------
+    # Install it in the current shell
+    onnxperf --install-completion
+    # Install it in zsh
+    onnxperf --install-completion --shell zsh
+    # Only print the script
+    onnxperf --install-completion --shell bash --output - > completion.sh
     """
     output: str | None = typed.own["output"]
     chosen: Shell = typed.own["shell"] or _running()

@@ -6,11 +6,12 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from cyclopts import CycloptsError, Group
+from cyclopts import CycloptsError
 
 from onnxperf.caller import Caller, called_by
 from onnxperf.cli import exit_codes
-from onnxperf.cli.help import CommandLine, PlainHelp
+from onnxperf.cli.help import CommandLine
+from onnxperf.cli.overview import COMMANDS
 from onnxperf.cli.present import abandon_stdout, complain
 from onnxperf.cli.surroundings import shortage
 from onnxperf.errors import FileNotWritten, LimitExceeded, OnnxperfError, SubjectError, masked
@@ -22,48 +23,18 @@ def _versions() -> str:
     return versions()
 
 
-_OPTIONS = Group("Options")
 app = CommandLine(
     name="onnxperf",
-    help="How fast an ONNX model runs, where its time and memory go, and what would make it faster.",
+    help="Measure how fast ONNX models run, and find out what makes them faster.",
     version=_versions,
     version_flags=["--version", "-V"],
     suppress_keyboard_interrupt=False,  # or SIGTERM and SIGHUP would exit as SIGINT does
     help_format="plaintext",
-    help_formatter=PlainHelp(),
 )
-_FUNCTIONS = [
-    "advise",
-    "bench",
-    "bisect",
-    "check",
-    "convert",
-    "demo",
-    "diff",
-    "doctor",
-    "einsum",
-    "gate",
-    "history",
-    "memory",
-    "optimize",
-    "profile",
-    "quantize",
-    "report",
-    "serve",
-    "stack",
-    "sweep",
-    "tune",
-    "view",
-]
-"""Commands that are functions, each in a module of its name, which is imported when the command is used."""
-for _command in _FUNCTIONS:
+for _command in COMMANDS:  # imported when they are used
     app.command(f"onnxperf.cli.commands.{_command}:{_command}")
-app.command("onnxperf.cli.commands.envs:envs")
-app.command("onnxperf.cli.commands.runs:runs")
 app.command("onnxperf.cli.help:help_", name="help")
-app.command("onnxperf.cli.completion:install_completion", name="--install-completion", group=_OPTIONS)
-for _flag in ("--help", "--version"):
-    app[_flag].group = (_OPTIONS,)
+app.command("onnxperf.cli.completion:install_completion", name="--install-completion")
 
 
 def main() -> None:
@@ -74,7 +45,7 @@ def main() -> None:
 
 
 def import_commands() -> None:
-    """Import every command: the overview and the completion show all of them."""
+    """Import every command, for completion."""
     for name in app:
         _ = app[name]
 
@@ -83,11 +54,9 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command; returns its exit code (`exit_codes`)."""
     debug = "--debug" in arguments
     try:
-        if not {*_FUNCTIONS, "envs", "runs", "help", "-V", "--version"}.intersection(arguments):
-            import_commands()
-        *words, last = arguments or [""]
+        *words, last = arguments or ["--help"]
         if last in app.help_flags and not app.parse_commands(words)[2]:
-            arguments = ["help", *words]  # for --help cyclopts would first look at every option that there is
+            arguments = ["help", *words]  # cyclopts would first look at every option of the command
         with called_by(Caller(typed(arguments), exit_codes.finishing)):
             code = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()

@@ -15,15 +15,16 @@ if TYPE_CHECKING:
     from onnxperf.results.bench import BenchResult
 
 
-@command(DEMO, *KEPT)
+@command(DEMO, *KEPT, common=("quiet", "no_store", "debug"))
 def demo(*, typed: Typed) -> int:
-    """Build a small model here, race every way of calling it, and draw the chart.
+    """Build a small model, race all ways of calling it, and draw a chart.
 
-    Writes onnxperf-demo.onnx and onnxperf-demo.png into the current folder.
+    This takes about 10 seconds. It writes onnxperf-demo.onnx and onnxperf-demo.png into the current folder.
 
-    For example:
-
-        onnxperf demo
+    Examples
+    --------
+    # Start here
+    onnxperf demo
     """
     import onnxperf
     from onnxperf.render.kit.files import write

@@ -20,24 +20,26 @@ _TIME_S = OPTIMIZE_EINSUM.options["time"].default
 _BOTH = Takes(*dict.fromkeys([*OPTIMIZE_EINSUM.groups, *REWRITE_EINSUM.groups]), Operands, time=_TIME_S)
 
 
-@command(_BOTH, Rewriting, *KEPT)
+@command(_BOTH, Rewriting, *KEPT, common=("shapes", "rewrite", "time", "portable", "output"))
 def einsum(equation: str | None = None, /, *, typed: Typed) -> int:
-    """Find the fastest ONNX graph for an einsum equation, or put such graphs into a model.
+    """Find the fastest ONNX graph for an einsum equation, or use such graphs in a model.
 
-    --time is for the whole command; with --rewrite and without --time, each equation has 18 seconds and each race 9.
+    Give either an equation with one --shape per operand, or --rewrite MODEL. With --rewrite and without --time, each
+    equation takes 18 seconds and each race 9.
 
-    For example:
-
-        onnxperf einsum "bsnh,btnh->bnts" --shape 20x20x20x20 --shape 20x20x20x20 -o best.onnx
-
-        onnxperf einsum "ij,jk,kl->il" --shape 10x20 --shape 20x30 --shape 30x5 --portable -o best.onnx -o orders.png
-
-        onnxperf einsum --rewrite model.onnx -o faster.onnx --dim batch=8
+    Examples
+    --------
+    # Find the fastest graph, and write it
+    onnxperf einsum "bsnh,btnh->bnts" --shape 20x20x20x20 --shape 20x20x20x20 -o best.onnx
+    # Use only standard operators
+    onnxperf einsum "ij,jk,kl->il" --shape 10x20 --shape 20x30 --shape 30x5 --portable -o best.onnx
+    # Make the Einsum nodes of a model faster
+    onnxperf einsum --rewrite model.onnx -o faster.onnx --dim batch=8
 
     Parameters
     ----------
     equation
-        As numpy.einsum takes it.
+        The equation, in the syntax of numpy.einsum.
     """
     model: str | None = typed.own["rewrite"]
     if (equation is None) == (model is None):

@@ -57,24 +57,25 @@ def resuming(run: str) -> str:
     return shlex.join([*words, "--resume", run])
 
 
-@command(SWEEP, Sweep, *KEPT)
+@command(SWEEP, Sweep, *KEPT, common=("dry_run", "resume", "retry", "time", "output"))
 def sweep(plan: File, /, *, typed: Typed) -> int:
-    """Run the cases of a plan file, and save each as soon as it is finished.
+    """Run all cases of a plan file, and save each case when it is finished.
 
-    For example:
-
-        onnxperf sweep plan.toml --dry-run
-
-        onnxperf sweep plan.toml -o all.csv -o crossover.png
-
-        onnxperf sweep plan.toml --resume last --retry oom
-
-        onnxperf sweep plan.toml --on ray://head:10001
+    Examples
+    --------
+    # List the cases, and estimate the time
+    onnxperf sweep plan.toml --dry-run
+    # Run them, and write a table and a chart
+    onnxperf sweep plan.toml -o all.csv -o crossover.png
+    # Continue after an interruption, and repeat what ran out of memory
+    onnxperf sweep plan.toml --resume last --retry oom
+    # Run on a cluster
+    onnxperf sweep plan.toml --on ray://head:10001
 
     Parameters
     ----------
     plan
-        A .toml file with models, dims and options; docs/sweep.md shows one.
+        A .toml file with models, dims and options (see docs/sweep.md).
     """
     if typed.own["dry_run"]:
         from onnxperf.api.sweep import planned

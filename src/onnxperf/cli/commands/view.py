@@ -15,35 +15,30 @@ if TYPE_CHECKING:
     from onnxperf.results.view import Form, ViewResult
 
 
-@command(VIEW, *WRITTEN)
+@command(VIEW, *WRITTEN, common=("profile", "by", "around", "op", "output"))
 def view(model: File, trace: OptionalFile = None, /, *, typed: Typed) -> int:
-    """Show a model: inputs, initializers, a line per node, outputs; or its drawing, with the time on its nodes.
+    """Show a model: inputs, initializers, nodes and outputs, with times on request.
 
-    Files (-o): .txt (the listing), .json, .dot (Graphviz), .svg, .png, .py (the code that the numpy runtime runs), .md,
-    .html (the linked graph), .netron.json (the profile, to drop onto the model in Netron).
+    Files (-o): .txt (listing), .json, .dot (Graphviz), .svg, .png, .md, .html (page with graph), .py (the code that the
+    numpy runtime runs), and .netron.json (times to drop onto the model in Netron).
 
-    For example:
-
-        onnxperf view model.onnx
-
-        onnxperf view model.onnx --around Conv_12
-
-        onnxperf view model.onnx --profile --open
-
-        onnxperf view model.onnx --profile -o model.svg
-
-        onnxperf view model.onnx --profile --by headroom -o headroom.svg
-
-        onnxperf view model.onnx -o -.dot
-
-        onnxperf view model.onnx --profile trace.json -o metrics.netron.json
+    Examples
+    --------
+    # List the nodes
+    onnxperf view model.onnx
+    # Draw the graph with the time of each node
+    onnxperf view model.onnx --profile -o model.svg
+    # Show one node and its neighbors
+    onnxperf view model.onnx --around Conv_12
+    # Draw with Graphviz
+    onnxperf view model.onnx -o -.dot | dot -Tpdf -o model.pdf
 
     Parameters
     ----------
     model
         An ONNX file.
     trace
-        A trace of this model that onnxruntime wrote (.json); without it, --profile runs the model.
+        A trace of this model from onnxruntime (.json). Without it, --profile runs the model.
     """
     import onnxperf
     from onnxperf.results.view import NETRON, SHOW
