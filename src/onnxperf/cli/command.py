@@ -30,7 +30,7 @@ KEPT = (*WRITTEN, of.Keeping)
 
 _TYPED = "typed"
 _METAVARS = (("float", "NUMBER"), ("int", "N"), ("str", "TEXT"))
-PANELS = ("Inputs", "Session", "Race", "Limits", "Comparison", "Against", "Cluster", "Store", "Output")
+PANELS = ("Inputs", "Session", "Race", "Limits", "Comparison", "Source", "Cluster", "Store", "Output")
 """In the order of help texts; what only one command has comes before them."""
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def demo(*, typed: Typed) -> int:
     """Build a small model, race all ways of calling it, and draw a chart.
 
-    This takes about 10 seconds. It writes onnxperf-demo.onnx and onnxperf-demo.png into the current folder.
+    This writes onnxperf-demo.onnx and onnxperf-demo.png into the current folder.
 
     Examples
     --------
