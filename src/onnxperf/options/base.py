@@ -58,23 +58,23 @@ class Option:
         return plain(self.default) if isinstance(self.default, float) else str(self.default)
 
     def value(self, given: Any) -> Any:
-        """The value of what was given in Python: a text may stand for another value, as 1% or 2GB do."""
-        if isinstance(given, str) and self.read is not None:
-            given = self._read(self.read, given)
-        return self.checked(given)
+        """The value of a Python argument, which may be a text such as 1% or 2GB."""
+        value = self._read(self.read, given) if isinstance(given, str) and self.read is not None else given
+        return self.checked(value, given)
 
     def typed(self, given: Any) -> Any:
-        """The value of what was typed: one text, or all of them; a switch has its own."""
+        """The value of a typed option: one text, or all texts if it was repeated; a switch has a fixed value."""
         if self.switch is not None:
             return self.switch
         if self.read_all is not None:
-            return self.checked(self._read(self.read_all, given))
+            value = self._read(self.read_all, given)
+            return self.checked(value, value)
         return self.value(given)
 
-    def checked(self, value: Any) -> Any:
-        """The value, if it makes sense."""
+    def checked(self, value: Any, given: Any) -> Any:
+        """The value, if it is valid; an error shows it as `given`."""
         if self.choices and value is not None and value not in self.choices:
-            raise BadOption.unknown(self.name.replace("_", " "), _shown(value), self.choices, option=self.name)
+            raise BadOption.unknown(self.name.replace("_", " "), _shown(given), self.choices, option=self.name)
         if self.check is not None and value is not None:
             holds, expected = self.check
             try:
@@ -82,7 +82,7 @@ class Option:
             except TypeError:
                 sensible = False
             if not sensible:
-                raise BadOption(option=self.name, value=_shown(value), expected=expected)
+                raise BadOption(option=self.name, value=_shown(given), expected=expected)
         return value
 
     def _read(self, reader: Callable[[Any], Any], given: Any) -> Any:
