@@ -1,4 +1,4 @@
-"""A command from the options of its function: flags, help, and what was typed as keywords."""
+"""Commands made from the options of their functions: flags, help, and typed values as keywords."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ else:  # values stay texts, for str comes first; Path lets shells complete the n
 PRINTED = (of.Quiet, of.Debugging)
 WRITTEN = (of.Files, *PRINTED)
 KEPT = (*WRITTEN, of.Keeping)
-"""Of commands whose run is saved: their functions take the store and the tags."""
+"""For commands whose runs are saved; their functions take the store and the tags."""
 
 _TYPED = "typed"
 _METAVARS = (("float", "NUMBER"), ("int", "N"), ("str", "TEXT"))
 PANELS = ("Inputs", "Session", "Race", "Limits", "Comparison", "Source", "Cluster", "Store", "Output")
-"""In the order of help texts; what only one command has comes before them."""
+"""Groups in the order of help texts; those that only one command has come first."""
 
 
 @dataclass(frozen=True)
 class Typed:
-    """What was typed."""
+    """The typed options, read and checked."""
 
     keywords: dict[str, Any]
-    """Options of the public function, as far as they were given; and where the run is saved."""
+    """Given options of the public function, and where the run is saved."""
     own: dict[str, Any]
     """Options of the command line only, all of them."""
     output: Output
@@ -77,13 +77,13 @@ def command(
 def _typed(takes: Takes, extra: Takes, values: Mapping[str, Any]) -> Typed:
     own = extra.complete(values)
     keywords = {name: value for name, value in values.items() if name in takes.options}
-    if "no_store" in own:  # the command line saves unless told otherwise
+    if "no_store" in own:  # the command line saves by default
         keywords["store"] = False if own["no_store"] else keywords.get("store", True)
     return Typed(keywords, own, Output(**{name: own[name] for name in Output.__dataclass_fields__ if name in own}))
 
 
 def _parameter(option: Option, races: bool) -> inspect.Parameter:
-    """An option as cyclopts reads it; whatever takes a value is a text, which the option reads."""
+    """An option as cyclopts reads it; every value is a text, which the option parses."""
     described = Parameter(
         name=[option.flag, *filter(None, [option.short])],
         help=help_text(option, races),

@@ -18,7 +18,7 @@ _DOCS = (
     _PACKAGE.parents[1] / "docs",
     *(folder / "share" / "doc" / "onnxperf" for folder in _PACKAGE.parents[1:4]),
 )
-"""Where the documentation may be: in the checkout, or in the environment that a wheel was installed into."""
+"""Possible folders of the documentation: in the checkout, or in the environment of an installed wheel."""
 _OVERVIEW = "command-line.md"
 
 
@@ -27,9 +27,9 @@ def help_(*commands: str) -> int:
 
     Examples
     --------
-    # The most used options of bench come first
+    # Show examples and options of bench
     onnxperf help bench
-    # A command of a command
+    # Show a subcommand
     onnxperf help runs show
 
     Parameters
@@ -69,7 +69,7 @@ class CommandLine(App):
 
 
 def usage(chain: Sequence[str], command: App) -> str:
-    """How a command is called, with the names of its arguments."""
+    """The usage of a command, with the names of its arguments."""
     words = ["onnxperf", *chain]
     if any(not name.startswith("-") for name in command):
         words.append("[COMMAND]" if command.default_command else "COMMAND")
@@ -89,12 +89,12 @@ def _arguments(parameters: Iterable[Parameter]) -> Iterator[str]:
 
 
 def label(name: str) -> str:
-    """How an argument is called in a help text: a plural is given several times."""
+    """The name of an argument in help texts; plurals can be repeated."""
     return f"{name[:-1]}...".upper() if name.lower().endswith("s") else name.upper()
 
 
 def docs_page(chain: Sequence[str] = ()) -> str:
-    """The file that documents a command; empty where the documentation is not installed."""
+    """The file that documents a command; empty if the documentation is not installed."""
     folder = next((each for each in _DOCS if (each / _OVERVIEW).is_file()), None)
     if folder is None:
         return ""

@@ -1,4 +1,4 @@
-"""How help looks: what a command does, examples, the options that most people need, then all others."""
+"""The layout of help: a sentence, usage, examples, common options, then all others by group."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _INDENT, _GAP = 2, 2
 _WIDEST = 100
 """Longer lines are hard to read."""
 _SIDE_BY_SIDE = 80
-"""From this width on, a question stands next to its commands."""
+"""Screens at least this wide show each question next to its commands."""
 _LONGEST_NAME, _LONGEST_ON_NARROW = 22, 18
-"""Characters of a name on the left, next to which its text begins."""
+"""Maximum length of a name with its text on the same line."""
 _SECTION = re.compile(r"^(\w+)\n-{3,}\n", re.MULTILINE)
 _ARGUMENT = re.compile(r"^(\w+)\n((?: {4}.*\n?)+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class _Documented:
-    """What the docstring of a command says."""
+    """The parts of a docstring."""
 
     sentence: str
     details: tuple[str, ...]
@@ -109,7 +109,7 @@ def _subcommands(command: App) -> Iterator[tuple[Text, Text]]:
 
 
 def _grouped(function: Any) -> list[tuple[str, list[tuple[Text, Text]]]]:
-    """The options that most people need, then the others by group: those that only this command has come first."""
+    """Common options, then the others by group, in the order of `PANELS`."""
     options: list[Option] = [*getattr(function, "takes", ()), *getattr(function, "extra", ())]
     known = {each.name: each for each in options}
     common = [known[name] for name in getattr(function, "common", ())]
@@ -145,13 +145,13 @@ def _paragraph(text: str, console: Console, width: int) -> Iterable[Text]:
 
 
 def _column(names: Sequence[Text], width: int) -> int:
-    """Where texts begin, in all sections."""
+    """The column in which all texts begin."""
     most = _LONGEST_NAME if width >= _SIDE_BY_SIDE else _LONGEST_ON_NARROW
     return _INDENT + _GAP + max((len(name) for name in names if len(name) <= most), default=0)
 
 
 def _rows(rows: Sequence[tuple[Text, Text]], column: int, console: Console, width: int) -> Iterator[Text]:
-    """Names on the left, texts on the right; a text begins below a name that is too long."""
+    """Names on the left, texts on the right; the text of a long name begins on the next line."""
     for name, text in rows:
         left = Text(" " * _INDENT) + name
         lines = list(text.wrap(console, width - column))

@@ -1,4 +1,4 @@
-"""The command line: parse, call, and turn every error into one line and an exit code."""
+"""The command line: parse, call, and turn errors into one line and an exit code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onnxperf.caller import Caller, called_by
 from onnxperf.cli import exit_codes
 from onnxperf.cli.help import CommandLine
 from onnxperf.cli.overview import COMMANDS
-from onnxperf.cli.present import abandon_stdout, complain
+from onnxperf.cli.present import abandon_stdout, print_notice
 from onnxperf.cli.surroundings import shortage
 from onnxperf.errors import FileNotWritten, LimitExceeded, OnnxperfError, SubjectError, masked
 
@@ -38,7 +38,7 @@ app.command("onnxperf.cli.completion:install_completion", name="--install-comple
 
 
 def main() -> None:
-    """Run the command that the arguments name, and exit."""
+    """Run the command of these arguments, and exit."""
     from onnxperf.cli.start import main as start
 
     start()
@@ -67,33 +67,33 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return exit_codes.end_interrupted()
     except Exception as error:
-        if exit_codes.received():  # a library made another error of it
+        if exit_codes.received():  # a library turned it into another error
             return exit_codes.end_interrupted()
         if debug:
             raise
         error = shortage(error) or error
-        complain(_line(error, arguments))
+        print_notice(_line(error, arguments))
         return code_of(error)
 
 
 def typed(arguments: Sequence[str]) -> str:
-    """What the user typed, for the record; the password of a database is left out."""
+    """The typed command, for the record, with passwords masked."""
     return shlex.join(["onnxperf", *map(masked, arguments)])
 
 
 def _line(error: Exception, arguments: Sequence[str]) -> object:
-    """What the user reads of an error."""
+    """The line that the user sees."""
     if isinstance(error, CycloptsError):
         from onnxperf.cli.suggestions import explained
 
         return explained(app, error, arguments)
     if isinstance(error, OnnxperfError):
         return error
-    return f"unexpected {type(error).__name__}: {error} (--debug shows where; please report it)"
+    return f"unexpected {type(error).__name__}: {error} (please report it; --debug shows the traceback)"
 
 
 def code_of(error: Exception) -> int:
-    """The exit code that an error becomes."""
+    """The exit code of an error."""
     if isinstance(error, FileNotWritten):
         return exit_codes.NO_ANSWER
     if isinstance(error, LimitExceeded) or (isinstance(error, SubjectError) and error.status in ("timeout", "oom")):

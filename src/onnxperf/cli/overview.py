@@ -1,4 +1,4 @@
-"""Every command, by the question that it answers: the first screen."""
+"""All commands by the question that they answer, as the first screen shows them."""
 
 from __future__ import annotations
 
@@ -38,5 +38,5 @@ QUESTIONS = {
         "envs": "List or remove environments of other releases",
     },
 }
-"""What each command does, in a few words; each is a function of its name, in a module of its name."""
+"""What each command does, in a few words. Each command is a function in a module of the same name."""
 COMMANDS = ("demo", *(name for commands in QUESTIONS.values() for name in commands))

@@ -36,7 +36,7 @@ _COMMANDS = {
     "--version": "version",
     "--install-completion": "completion completions install-completion",
 }
-"""Commands, and what others call them."""
+"""Commands, with their names in other tools."""
 
 _OPTIONS = {
     "--batch {}": "--batch-size --batch_size --batchsize --bs -b",
@@ -76,7 +76,7 @@ _OPTIONS = {
     "onnxperf profile MODEL": "--profile --dumpProfile --profiling -p",
     "NO_COLOR=1 before the command": "--no-color --no-colour --color --colour --style",
 }
-"""Options with {} for their value, and what other tools call them (onnxruntime_perf_test, hyperfine, trtexec…)."""
+"""Options with {} for their value, with their names in other tools (onnxruntime_perf_test, hyperfine, trtexec…)."""
 
 
 def explained(app: App, error: CycloptsError, arguments: Sequence[str]) -> str:
@@ -99,7 +99,7 @@ def explained(app: App, error: CycloptsError, arguments: Sequence[str]) -> str:
 
 
 def _missing(error: MissingArgumentError, argument: Argument, typed: str) -> str:
-    """An argument that was left out, or the value of an option."""
+    """A missing argument, or a missing value of an option."""
     if argument.index is not None:
         return f"{label(argument.name.lstrip('-')).removesuffix('...')} is missing; usage: {typed}"
     flag = error.keyword or argument.name
@@ -113,7 +113,7 @@ def _of_value(flag: str, value: str, wanted: object) -> str:
 
 
 def _of_word(app: App, word: str, chain: Sequence[str]) -> str:
-    """A word where a command, or nothing more, was expected."""
+    """An unknown command, or one argument too many."""
     command = _command(app, chain)
     own = [name for name in command if not name.startswith("-")]
     if chain and not own:

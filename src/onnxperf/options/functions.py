@@ -1,4 +1,4 @@
-"""What each public function, and the command of its name, takes."""
+"""The options of each public function and its command."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _CASE = (
     of.Checking,
 )
 CASE = Takes(of.Calls, of.Runtimes, of.Sources, *_CASE, races=True)
-"""What a plan of a sweep may set."""
+"""Options that a plan of a sweep may set."""
 BENCH = Takes(
     of.Calls,
     of.Runtimes,
@@ -100,7 +100,7 @@ SWEEP = Takes(
     *_KEPT,
     races=True,
 )
-"""Those of a case override the options of the plan."""
+"""Options of a case override those of the plan."""
 
 
 class GateBaseline(Group):
@@ -177,7 +177,7 @@ PROFILE = Takes(of.CallCount, Profile, of.Inputs, *_SESSION, of.Combinations, of
 
 
 def gives_several(values: Mapping[str, Any]) -> bool:
-    """Whether options that were typed stand for several variants: by their names, or by several values of a setting."""
+    """Whether typed options mean several variants: named ones, or several values of a setting."""
     settings = [values.get(name) for group in (of.Runtime, of.Level) for name in group.declared]
     flat = [each for value in settings for each in (value.values() if isinstance(value, Mapping) else [value])]
     return len(values.get("variants") or ()) > 1 or any(isinstance(each, list) and len(each) > 1 for each in flat)
@@ -399,7 +399,7 @@ class Rewriting(Group):
 
 
 def _operand_shapes(given: Sequence[str]) -> Mapping[str, Sequence[int]] | Sequence[Sequence[int]]:
-    """Shapes in the order of the operands, or by the names of inputs."""
+    """Shapes in the order of the operands, or by input name."""
     if any("=" in text for text in given):
         return texts.pairs(texts.shape, last=True)(given)
     found = []
@@ -598,7 +598,7 @@ class Runs(Group):
 
 RUNS = Takes(Newest, Runs, *_KEPT, store=True)
 STORED = Takes(of.Store, store=True)
-"""Of functions that read or change saved runs."""
+"""For functions that read or change saved runs."""
 
 
 class Server(Group):
@@ -664,4 +664,4 @@ class Completion(Group):
 
 
 LOAD = Takes(of.Calls, of.Runtimes, *_SESSION)
-"""A model is loaded in the process that calls: nothing limits its time or its memory."""
+"""A model is loaded in the calling process, without limits of time or memory."""

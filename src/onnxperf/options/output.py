@@ -1,4 +1,4 @@
-"""Options of the command line only: where a result goes, and how much of it is printed."""
+"""Options of the command line only: files to write, and how much is printed."""
 
 from __future__ import annotations
 

@@ -51,9 +51,9 @@ def _page(result: BenchResult, model: str, chart: str) -> Page:
 
 
 _NEXT = (
-    ("bench {model} --call all --dim batch=1", "the same with single rows"),
+    ("bench {model} --call all --dim batch=1", "the same for single rows"),
     ("bench {model} --runtime ort,reference", "against onnx's own evaluator"),
-    ("bench {model} --json result.json", "everything that was measured"),
-    ("doctor", "how small a difference this machine can show"),
-    ("bench --help", "all options"),
+    ("bench {model} --json result.json", "all measurements as JSON"),
+    ("doctor", "the smallest difference that this machine can detect"),
+    ("bench --help", "examples and options"),
 )

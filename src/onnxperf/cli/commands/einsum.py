@@ -43,7 +43,7 @@ def einsum(equation: str | None = None, /, *, typed: Typed) -> int:
     """
     model: str | None = typed.own["rewrite"]
     if (equation is None) == (model is None):
-        raise BadOption("give an equation, or a model with `rewrite`")
+        raise BadOption("give either an equation or a model with `rewrite`")
     return _plan(equation, typed) if equation is not None else _rewrite(str(model), typed)
 
 
@@ -67,7 +67,7 @@ def _plan(equation: str, typed: Typed) -> int:
 
 
 def _check_count(equation: str, shapes: Sequence[Sequence[int]]) -> None:
-    """Refuse an equation with fewer shapes than operands, with the options that would do."""
+    """Refuse an equation with fewer shapes than operands, and suggest options."""
     terms = [term.replace("...", "").strip() for term in equation.partition("->")[0].split(",")]
     if len(shapes) >= len(terms) or not all(term.isalpha() for term in terms):
         return
@@ -105,5 +105,5 @@ def _rewrite(model: str, typed: Typed) -> int:
         return ended[0]
 
     code = present(SHOW, reports, measure)
-    # A rewritten model that failed in its race is a requested file that was not written, not a partial result.
+    # If the rewritten model fails in its race, a requested file is missing: no answer, rather than a partial result.
     return exit_codes.NO_ANSWER if code == exit_codes.PARTIAL and not ended[0].has_answer else code

@@ -60,5 +60,5 @@ def remove(*names: str, typed: Typed) -> int:
 
     removed = onnxperf.remove_envs(names)
     if not typed.output.quiet:
-        print_text("\n".join(f"removed {name}" for name in removed) or "no environment was built yet")
+        print_text("\n".join(f"removed {name}" for name in removed) or "there are no environments yet")
     return exit_codes.DONE

@@ -37,7 +37,7 @@ def gate(model: str, /, *, typed: Typed) -> int:
 
     baseline = typed.own["baseline"]
     if baseline is None:
-        raise BadOption("name what to compare with: an ONNX file, a .json record, or a run", option="baseline")
+        raise BadOption("missing; name an ONNX file, a .json record or a saved run to compare with", option="baseline")
     return present(
         SHOW,
         typed.output,

@@ -6,7 +6,7 @@ from cyclopts import App
 
 from onnxperf.cli import exit_codes
 from onnxperf.cli.command import PRINTED, WRITTEN, File, Typed, command
-from onnxperf.cli.present import complain, deliver, opened_at_the_end, present
+from onnxperf.cli.present import deliver, opened_at_the_end, present, print_notice
 from onnxperf.cli.present import show as show_result
 from onnxperf.cli.printing import print_text
 from onnxperf.errors import BadOption
@@ -49,9 +49,9 @@ def list_runs(*, typed: Typed) -> int:
     keywords = {"top": None if everything else _MOST, **typed.keywords}
     try:
         return present(LISTED, typed.output, lambda _progress: onnxperf.runs(**keywords))
-    finally:  # a store that cannot be read is why they wait
+    finally:  # runs wait if the store cannot be read
         for line in onnxperf.waiting_runs():
-            complain(line)
+            print_notice(line)
 
 
 @runs.command
@@ -95,9 +95,9 @@ def export(*ids: str, typed: Typed) -> int:
     if output.named(_BUNDLE) is not None:
         return _export_bundle(ids, typed)
     if not output.requests_files:
-        raise BadOption("no file is named; use -o FILE, such as -o run.json, or --json - for standard output")
+        raise BadOption("no file given; use -o FILE, such as -o run.json, or --json - for standard output")
     if len(ids) != 1 or ids[0] == "all":
-        raise BadOption("name one run; several go into a bundle, such as -o runs.onnxperf.zip")
+        raise BadOption("name one run, or export several to a bundle: -o runs.onnxperf.zip")
     return _shown(ids[0], typed, printed=False)
 
 
@@ -106,10 +106,10 @@ def _export_bundle(ids: tuple[str, ...], typed: Typed) -> int:
 
     output = typed.output
     if len(output.output) > 1 or output.json is not None:
-        raise BadOption("a bundle is the only file of an export; write other files with another command")
+        raise BadOption("a bundle must be the only file; write other files with another command")
     exported = onnxperf.export_runs(ids, output.output[0], **typed.keywords)
     for name, reason in exported.damaged.items():
-        complain(f"run {name} is damaged and was left out: {reason}")
+        print_notice(f"run {name} is damaged and was skipped: {reason}")
     if not output.quiet:
         print_text(f"{count(exported.written, 'run')} written to {output.output[0]}")
     return exit_codes.PARTIAL if exported.damaged else exit_codes.DONE
@@ -141,9 +141,9 @@ def import_(file: File, /, *, typed: Typed) -> int:
     if typed.output.quiet:
         return exit_codes.DONE
     for wanted, name in imported.renamed.items():
-        reason = ": its name was taken" if wanted else ""
-        print_text(f"{wanted or 'a run without a name'} is called {name} here{reason}")
-    there = f"; {imported.there} of them {'was' if imported.there == 1 else 'were'} there already"
+        reason = ", because its name was taken" if wanted else ""
+        print_text(f"{wanted or 'a run without a name'} was imported as {name}{reason}")
+    there = f"; {imported.there} already existed"
     total = len(imported.names) + imported.there
     print_text(f"imported {len(imported.names)} of {count(total, 'run')}{there if imported.there else ''}")
     return exit_codes.DONE
@@ -213,7 +213,7 @@ def delete(*ids: str, typed: Typed) -> int:
     import onnxperf
 
     if not ids:
-        raise BadOption("no run is named; `onnxperf runs` lists them")
+        raise BadOption("no run given; `onnxperf runs` lists them")
     for run in ids:
         name = onnxperf.delete_run(run, **typed.keywords)
         if not typed.output.quiet:

@@ -29,7 +29,7 @@ def serve(*, typed: Typed) -> int:
 
     own, store = typed.own, typed.keywords.get("store")
     door = open_door(store, own["host"], own["port"], own["token"])
-    print_text(door.url if typed.output.quiet else f"{door.place} is at {door.url} (Ctrl-C ends it)")
+    print_text(door.url if typed.output.quiet else f"{door.place} is at {door.url} (press Ctrl-C to stop)")
     if own["open"]:
         open_address(door.url)
     serve_store(store, door)

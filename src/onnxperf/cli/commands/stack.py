@@ -45,7 +45,7 @@ def stack(source: File, /, *, typed: Typed) -> int:
 
 
 def _refuse_unmeasured(typed: Typed) -> None:
-    """Refuse files, tables and charts of what was not asked for."""
+    """Refuse files, tables and charts of measurements that were not requested."""
     from onnxperf.results.stack import NEEDED, SHOW
 
     output = typed.output

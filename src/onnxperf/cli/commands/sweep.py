@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from onnxperf.caller import caller
 from onnxperf.cli import exit_codes
 from onnxperf.cli.command import KEPT, File, Typed, command
-from onnxperf.cli.present import complain, make_console, present
+from onnxperf.cli.present import make_console, present, print_notice
 from onnxperf.options.functions import SWEEP, Sweep
 from onnxperf.wording.numbers import count, plain
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def present_cases(typed: Typed, measure: Callable[[Progress], BenchResult]) -> int:
-    """Run cases and show them; name those that are too slow, and the command that resumes what was interrupted."""
+    """Run cases and show them; report those that are too slow, and the command that resumes an interrupted run."""
     from onnxperf.results.bench import SHOW
 
     results: list[BenchResult] = []
@@ -32,7 +32,7 @@ def present_cases(typed: Typed, measure: Callable[[Progress], BenchResult]) -> i
     for result in results:
         for each in result.exceeding:
             limit = plain(100 * (result.max_slowdown or 0.0))
-            complain(f"{each.name} is slower than the baseline by more than {limit}%, beyond the noise")
+            print_notice(f"{each.name} is slower than the baseline by more than {limit}%, beyond the noise")
         if (result.interrupted or result.lost) and result.run and (len(result.cases) > 1 or "resume" in typed.keywords):
             _name_resuming(result)
     lost = any(result.lost for result in results)
@@ -42,11 +42,11 @@ def present_cases(typed: Typed, measure: Callable[[Progress], BenchResult]) -> i
 def _name_resuming(result: BenchResult) -> None:
     cases = len(result.cases)
     done = cases - len(result.lost)
-    complain(f"run {result.run} has {done} of {count(cases, 'case')}; resume it with: {resuming(result.run)}")
+    print_notice(f"run {result.run} has {done} of {count(cases, 'case')}; resume it with: {resuming(result.run)}")
 
 
 def resuming(run: str) -> str:
-    """What was typed, with --resume RUN."""
+    """The typed command with --resume RUN."""
     words: list[str] = []
     typed = iter(shlex.split(caller().command))
     for word in typed:

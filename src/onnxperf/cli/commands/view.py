@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxperf.cli.command import WRITTEN, File, OptionalFile, Typed, command
-from onnxperf.cli.present import complain, present
+from onnxperf.cli.present import present, print_notice
 from onnxperf.errors import BadOption
 from onnxperf.options.functions import VIEW
 from onnxperf.wording.numbers import count
@@ -48,13 +48,13 @@ def view(model: File, trace: OptionalFile = None, /, *, typed: Typed) -> int:
         keywords["profile"] = trace
     files = {suffix: path for path, suffix in output.files(SHOW)}
     if NETRON in files and "profile" not in keywords:
-        raise BadOption("Netron shows what was profiled; add `profile`", option="output", value=files[NETRON])
+        raise BadOption("a Netron file holds times; add `profile`", option="output", value=files[NETRON])
 
     def show(progress: Progress) -> ViewResult:
         result = onnxperf.view(model, as_=_form(typed, set(files)), progress=progress, **keywords)
         if NETRON in files and result.nameless:
             nodes = count(result.nameless, "node has", "nodes have")
-            complain(f"{nodes} no name of their own: Netron cannot show their figures")
+            print_notice(f"{nodes} no name: Netron cannot show their times")
         return result
 
     prints = not files and not output.open
@@ -62,7 +62,7 @@ def view(model: File, trace: OptionalFile = None, /, *, typed: Typed) -> int:
 
 
 def _form(typed: Typed, suffixes: set[str]) -> Form:
-    """The form that options of the listing, or of JSON, are about; the listing if only it is printed."""
+    """The form that the options apply to, JSON or the listing; the listing if nothing is written."""
     from onnxperf.results.view import SUFFIXES
 
     forms = [form for form, suffix in SUFFIXES.items() if suffix in suffixes]
