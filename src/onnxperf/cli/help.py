@@ -56,11 +56,10 @@ class CommandLine(App):
         console: Annotated[Any, cyclopts.Parameter(parse=False)] = None,  # noqa: ARG002
     ) -> None:
         """Print the help of the command that the tokens name."""
-        from onnxperf.cli.help_screen import command_screen, overview
-        from onnxperf.cli.present import make_console
+        from onnxperf.cli.help_screen import HelpConsole, command_screen, overview
 
         chain, apps, _ = self.parse_commands(tokens)
-        screen = make_console()
+        screen = HelpConsole(highlight=False)
         docs = docs_page(chain)
         lines = command_screen(screen, apps[-1], usage(chain, apps[-1]), docs) if chain else overview(screen, docs)
         for line in lines:

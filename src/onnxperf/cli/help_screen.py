@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from rich.text import Text
 
 from onnxperf.cli.command import PANELS, metavar_of, purpose
 from onnxperf.cli.help import label
-from onnxperf.cli.overview import QUESTIONS
+from onnxperf.cli.overview import COMMANDS, QUESTIONS
 from onnxperf.options.base import Option
 from onnxperf.options.spelling import as_flags
 
@@ -41,27 +41,43 @@ class _Documented:
     arguments: dict[str, str]
 
 
+class HelpConsole(Console):
+    """A terminal or a pipe; `PageConsole` would import much more."""
+
+    def on_broken_pipe(self) -> None:
+        """Rich would end the process with another exit code."""
+        raise BrokenPipeError
+
+
 def overview(console: Console, docs: str) -> Iterator[Text]:
-    """The first screen: commands by question."""
+    """The first screen: commands by question, which stand on the left if there is room."""
     yield Text("Measure how fast ONNX models run, and find out what makes them faster.")
     yield Text()
     yield _titled("Usage:", "onnxperf COMMAND [OPTIONS]")
     yield _titled("Start here:", "onnxperf demo")
-    commands = max(len(name) for each in QUESTIONS.values() for name in each) + _GAP
-    questions = max(map(len, QUESTIONS)) + _GAP
-    beside = console.width >= _SIDE_BY_SIDE
-    for question, named in QUESTIONS.items():
-        if beside or question == next(iter(QUESTIONS)):
+    if console.width < _SIDE_BY_SIDE:
+        yield Text()
+    width = max(map(len, QUESTIONS)) + _GAP
+    for question, commands in QUESTIONS.items():
+        lines = list(_listed(commands))
+        if console.width >= _SIDE_BY_SIDE:
             yield Text()
-        if not beside:
+            yield Text(question.ljust(width), _HEADING) + lines.pop(0)
+            yield from (Text(" " * width) + each for each in lines)
+        else:
             yield Text(question, _HEADING)
-        for number, (name, phrase) in enumerate(named.items()):
-            left = Text((question if number == 0 else "").ljust(questions) if beside else " " * _INDENT, _HEADING)
-            yield left + Text(name.ljust(commands), _NAME) + Text(phrase)
+            yield from (Text(" " * _INDENT) + each for each in lines)
     yield Text()
-    yield _titled("More:", "onnxperf COMMAND --help, onnxperf --version, onnxperf --install-completion")
+    yield _titled("Examples and options:", "onnxperf COMMAND --help")
+    yield _titled("Also:", "onnxperf --version, onnxperf --install-completion")
     if docs:
         yield _titled("Documentation:", docs)
+
+
+def _listed(commands: Mapping[str, str]) -> Iterator[Text]:
+    longest = max(map(len, COMMANDS))
+    for name, phrase in commands.items():
+        yield Text(name.ljust(longest + _GAP), _NAME) + Text(phrase, "default")
 
 
 def command_screen(console: Console, command: App, usage: str, docs: str) -> Iterator[Text]:

@@ -56,7 +56,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         *words, last = arguments or ["--help"]
         if last in app.help_flags and not app.parse_commands(words)[2]:
-            arguments = ["help", *words]  # cyclopts would first look at every option of the command
+            arguments = ["help", "--", *words]  # cyclopts would first look at every option of the command
         with called_by(Caller(typed(arguments), exit_codes.finishing)):
             code = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()

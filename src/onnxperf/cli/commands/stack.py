@@ -15,8 +15,9 @@ from onnxperf.options.output import Everything
 def stack(source: File, /, *, typed: Typed) -> int:
     """Show where the time of many calls goes: in Python, in kernels, and in between.
 
-    Files (-o): .html (page with flame graph), .txt, .json, .csv, .png and .svg (chart, or with --native the flame graph
-    of compiled frames), .speedscope.json, .pyinstrument.html, and .memray.html (with --allocations).
+    -o writes .html (the page with its flame graph), .txt, .json, .csv, .png, .svg, .speedscope.json and
+    .pyinstrument.html. With --native, .png and .svg show the flame graph of compiled frames. With --allocations, -o
+    also writes .memray.html.
 
     Examples
     --------

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 def view(model: File, trace: OptionalFile = None, /, *, typed: Typed) -> int:
     """Show a model: inputs, initializers, nodes and outputs, with times on request.
 
-    Files (-o): .txt (listing), .json, .dot (Graphviz), .svg, .png, .md, .html (page with graph), .py (the code that the
-    numpy runtime runs), and .netron.json (times to drop onto the model in Netron).
+    -o writes .txt (the listing), .json, .dot (Graphviz), .svg, .png, .md and .html (the page with its graph). A .py
+    file contains the code that the numpy runtime runs. Drop a .netron.json file onto the model in Netron to see the
+    times.
 
     Examples
     --------
