@@ -179,6 +179,7 @@ def test_a_terminal_shows_bold_headings_and_no_color_if_that_is_unwanted(
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv(variable, styles)
     text = shown(["bench"], 80, capsys, monkeypatch)
+    assert ("\x1b[1mUsage:\x1b[0m onnxperf bench" in text) == (variable != "TERM")
     assert ("\x1b[1mCommon options:" in text) == (variable != "TERM")
     assert ("\x1b[36m--dim" in text) == (variable == "FORCE_COLOR")
     assert "\x1b[33m" not in text

@@ -1,4 +1,4 @@
-"""The layout of help: a sentence, usage, examples, common options, then all others by group."""
+"""The layout of help: a sentence, usage, examples, common options, all others by group, notes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def overview(console: Console, docs: str) -> Iterator[Text]:
         lines = list(_listed(commands))
         if console.width >= _SIDE_BY_SIDE:
             yield Text()
-            yield Text(question.ljust(width), _HEADING) + lines.pop(0)
+            yield Text.assemble((question.ljust(width), _HEADING), lines.pop(0))
             yield from (Text(" " * width) + each for each in lines)
         else:
             yield Text(question, _HEADING)
@@ -77,11 +77,11 @@ def overview(console: Console, docs: str) -> Iterator[Text]:
 def _listed(commands: Mapping[str, str]) -> Iterator[Text]:
     longest = max(map(len, COMMANDS))
     for name, phrase in commands.items():
-        yield Text(name.ljust(longest + _GAP), _NAME) + Text(phrase, "default")
+        yield Text.assemble((name.ljust(longest + _GAP), _NAME), phrase)
 
 
 def command_screen(console: Console, command: App, usage: str, docs: str) -> Iterator[Text]:
-    """All about a command: the sentence, its usage, examples, arguments, then its options."""
+    """All about a command: what it does, usage, examples, arguments, options, notes."""
     width = min(console.width, _WIDEST)
     function: Any = command.default_command
     said = _documented(inspect.getdoc(function) or "")
@@ -92,9 +92,6 @@ def command_screen(console: Console, command: App, usage: str, docs: str) -> Ite
         yield from _headed("Examples")
         for line in said.examples.splitlines():
             yield Text(" " * _INDENT + line, _ASIDE if line.startswith("#") else "")
-    for each in said.details:
-        yield Text()
-        yield from _paragraph(each, console, width)
     rows = [(Text(name, _NAME), Text(text)) for name, text in said.arguments.items()]
     sections = [("Arguments", rows), ("Commands", list(_subcommands(command))), *_grouped(function)]
     column = _column([name for _, lines in sections for name, _ in lines], width)
@@ -102,6 +99,9 @@ def command_screen(console: Console, command: App, usage: str, docs: str) -> Ite
         if lines:
             yield from _headed(title)
             yield from _rows(lines, column, console, width)
+    for number, each in enumerate(said.details):
+        yield from _headed("Notes") if number == 0 else (Text(),)
+        yield from (Text(" " * _INDENT) + line for line in _paragraph(each, console, width - _INDENT))
     if docs:
         yield Text()
         yield _titled("Documentation:", docs)
@@ -138,9 +138,8 @@ def _grouped(function: Any) -> list[tuple[str, list[tuple[Text, Text]]]]:
 
 
 def _described(option: Option, races: bool) -> tuple[Text, Text]:
-    flags = Text(", ".join(filter(None, [option.short, option.flag])), _NAME)
-    if option.switch is None:
-        flags.append(f" {metavar_of(option)}", "default")
+    value = f" {metavar_of(option)}" if option.switch is None else ""
+    flags = Text.assemble((", ".join(filter(None, [option.short, option.flag])), _NAME), value)
     text = Text(as_flags(purpose(option, races)))
     if option.shown_default:
         text.append(f" [default: {option.shown_default}]", _ASIDE)
@@ -148,7 +147,7 @@ def _described(option: Option, races: bool) -> tuple[Text, Text]:
 
 
 def _titled(title: str, text: str) -> Text:
-    return Text(title, _HEADING) + Text(f" {text}", "default")
+    return Text.assemble((title, _HEADING), f" {text}")
 
 
 def _headed(title: str) -> Iterator[Text]:
