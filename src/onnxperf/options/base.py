@@ -212,4 +212,4 @@ def refuse_useless(given: Mapping[str, Any], useful: Sequence[str] | frozenset[s
     for name, value in given.items():
         says_nothing = value is None or value is False or (isinstance(value, str | tuple | list | dict) and not value)
         if name not in useful and not says_nothing:
-            raise BadOption(f"it has no effect with {reason}; leave it out", option=name)
+            raise BadOption(f"it does nothing with {reason}; leave it out", option=name)

@@ -60,7 +60,7 @@ def _several(source: str, typed: Typed) -> int:
 
     for path, suffix in typed.output.files(profile.SHOW):
         if suffix in profile.SHOW.own:
-            raise BadOption("this file needs a single variant", option="output", value=path)
+            raise BadOption("several variants are profiled; this needs one of them", option="output", value=path)
     shown = {"top": typed.own["top"] != Top.declared["top"].default, "all": typed.own["all"]}
     refuse_useless(shown, (), "several variants, which are shown per operator")
     return present(
