@@ -226,7 +226,7 @@ class Time(Group):
 
     time: float | None = option(
         None,
-        "Set the time budget of each case in seconds.",
+        "Set the time budget of each race in seconds.",
         metavar="SECONDS",
         shown="9, more for slow models",
         read=texts.number,
