@@ -200,7 +200,8 @@ class Takes:
             for text in texts
             for line in wrap(text, _WIDTH, initial_indent="  ", subsequent_indent=" " * 6, break_on_hyphens=False)
         ]
-        return "\n".join([cleandoc(docstring or ""), "", "Options (NAME=VALUE is an item of a dict):", *lines])
+        head = ["", "Options (NAME=VALUE is an item of a dict):"] if lines else []
+        return "\n".join([cleandoc(docstring or ""), *head, *lines])
 
     def __iter__(self) -> Iterator[Option]:
         """All options, group by group."""
