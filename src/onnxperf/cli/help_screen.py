@@ -25,8 +25,8 @@ _WIDEST = 100
 """Longer lines are hard to read."""
 _SIDE_BY_SIDE = 80
 """Screens at least this wide show each question next to its commands."""
-_LONGEST_NAME, _LONGEST_ON_NARROW = 22, 18
-"""Maximum length of a name with its text on the same line."""
+_LONGEST_NAMES = ((80, 22), (50, 18))
+"""Widths of screens, with the maximum length of a name that has its text on the same line."""
 _SECTION = re.compile(r"^(\w+)\n-{3,}\n", re.MULTILINE)
 _ARGUMENT = re.compile(r"^(\w+)\n((?: {4}.*\n?)+)", re.MULTILINE)
 
@@ -51,7 +51,7 @@ class HelpConsole(Console):
 
 def overview(console: Console, docs: str) -> Iterator[Text]:
     """The first screen: commands by question, which stand on the left if there is room."""
-    yield Text("Measure how fast ONNX models run, and find out what makes them faster.")
+    yield Text("Measure ONNX models, and find out what makes them faster.")
     yield Text()
     yield _titled("Usage:", "onnxperf COMMAND [OPTIONS]")
     yield _titled("Start here:", "onnxperf demo")
@@ -161,7 +161,7 @@ def _paragraph(text: str, console: Console, width: int) -> Iterable[Text]:
 
 def _column(names: Sequence[Text], width: int) -> int:
     """The column in which all texts begin."""
-    most = _LONGEST_NAME if width >= _SIDE_BY_SIDE else _LONGEST_ON_NARROW
+    most = next((longest for least, longest in _LONGEST_NAMES if width >= least), 0)
     return _INDENT + _GAP + max((len(name) for name in names if len(name) <= most), default=0)
 
 

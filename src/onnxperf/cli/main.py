@@ -25,7 +25,7 @@ def _versions() -> str:
 
 app = CommandLine(
     name="onnxperf",
-    help="Measure how fast ONNX models run, and find out what makes them faster.",
+    help="Measure ONNX models, and find out what makes them faster.",
     version=_versions,
     version_flags=["--version", "-V"],
     suppress_keyboard_interrupt=False,  # or SIGTERM and SIGHUP would exit as SIGINT does
