@@ -163,10 +163,9 @@ class Sources(Group):
 
     against: Any = option(
         None,
-        "Compare with the source of the model: [NAME=]FILE.py:OBJECT or module:OBJECT, a .pt2 or .keras file, or a "
-        "saved_model folder. OBJECT is a model, or a function that returns one (torch, Keras, estimator, callable), "
-        "with or without sample inputs. For a zoo model, name the framework: torch, tensorflow or sklearn. May be "
-        "repeated.",
+        "Compare with the source of the model: FILE.py:OBJECT, module:OBJECT, a .pt2 or .keras file, or a saved_model "
+        "folder. OBJECT is a model or a function that returns one. For a zoo model, use torch, tensorflow or sklearn. "
+        "NAME=SOURCE sets the name. May be repeated.",
         metavar="SOURCE",
         read_all=list,
     )
