@@ -90,10 +90,10 @@ PROFILE, MEMORY, STACK = profile(), memories.memory(memories.case(memories.subje
         (MEMORY, "cases.0.subjects.0.sample_ns", [1], "samples have different lengths"),
         (MEMORY, "cases.0.subjects.0.growth.calls", [1], "points have different lengths"),
         (MEMORY, "cases.0.subjects.0.started_s", 1e12, "<= 8000000000.0"),
-        (STACK, "frames.1.parent", 1, "the place 1, and there are 1"),
-        (STACK, "frames.0.parent", 0, "is the root"),
+        (STACK, "frames.1.parent", 1, "has index 1, but the length is 1"),
+        (STACK, "frames.0.parent", 0, "may be the root"),
         (STACK, "calls", 0, ">= 1"),
-        (RECORDS["KeptRuns 25"], "runs.0.started", "2026-99-99", "not a time of day"),
+        (RECORDS["KeptRuns 25"], "runs.0.started", "2026-99-99", "not a timestamp"),
     ],
 )
 def test_what_contradicts_itself_is_refused_in_one_line_by_both_decoders(
