@@ -215,9 +215,7 @@ def _set_ups(costs: Costs, round_ns: float, budget_ns: float, options: RaceOptio
     units = units_of(options.blocks or _affordable_rounds(within, budget_ns, options))
     if options.blocks or units.total >= MIN_UNITS:
         return units
-    more = max(
-        int((budget_ns - units.taking_ns(round_ns)) / (units.total * round_ns)), 0
-    )  # too little for another unit
+    more = max(int((budget_ns - units.taking_ns(round_ns)) / (units.total * round_ns)), 0)  # too little for a unit
     return units._replace(rounds=units.rounds + units.total * more, rounds_each=units.rounds_each + more)
 
 

@@ -192,9 +192,7 @@ def best_splits(windows: Floats) -> Ints:
     centred = windows - windows.mean(axis=1, keepdims=True)
     largest = np.abs(centred).max(axis=1, keepdims=True)
     scaled = np.divide(centred, largest, out=np.zeros_like(centred), where=largest > 0).astype(np.float32)
-    distances = (
-        scaled[:, :, None] - scaled[:, None, :]
-    )  # single precision is enough for a proposal and takes half the time
+    distances = scaled[:, :, None] - scaled[:, None, :]  # single precision: enough for a proposal, in half the time
     np.abs(distances, out=distances)
     to_all = np.cumsum(distances @ np.ones(count, np.float32), axis=1, dtype=np.float64)
     before = np.einsum("wij,ij->wi", distances, _lower(count))

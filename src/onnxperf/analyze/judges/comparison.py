@@ -225,9 +225,7 @@ def _with_blind_spot(found: Comparison, subject: Measurement) -> Comparison:
     calls = [block.calls for block in subject.blocks]
     if found.verdict != "equivalent" or max(calls) > 1:
         return found
-    return replace(
-        found, reason=f"slow calls rarer than 1 in {max(len(calls) // _RULE_OF_THREE, 1)} cannot be detected"
-    )
+    return replace(found, reason=f"slow calls rarer than 1 in {max(len(calls) // _RULE_OF_THREE, 1)} go undetected")
 
 
 def _slow_launches(subject: Measurement, base: Measurement) -> int | None:

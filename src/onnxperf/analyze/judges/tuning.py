@@ -77,9 +77,7 @@ def _sample(subject: Subject, base: Subject, goal: Goal) -> Sample:
         return Sample(subject.status, subject.reason)
     shift = float(np.median(reading_of((base, subject)).by_unit(both)))
     usual = _per_call(subject) if goal == "cpu" else time_of(subject)
-    reason = (
-        "" if subject.status == "ok" else subject.reason
-    )  # drop the reason for a weaker verdict, since the race is so short
+    reason = "" if subject.status == "ok" else subject.reason  # not why the verdict of so short a race is weak
     return Sample(subject.status, reason, math.exp(shift), usual)
 
 

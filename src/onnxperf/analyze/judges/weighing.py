@@ -23,9 +23,7 @@ def weighed(before: Sequence[int], after: Sequence[int], min_effect: float) -> C
     """
     if not before or not after:
         return Comparison(verdict="undecided", reason="it was not measured")
-    first, second = (
-        [max(each, 1) for each in side] for side in (before, after)
-    )  # a model may need no additional memory
+    first, second = ([max(each, 1) for each in side] for side in (before, after))  # a model may need no more memory
     ratio, low, high = median(first) / median(second), min(first) / max(second), max(first) / min(second)
     verdict: Verdict = "undecided"
     if 1 / (1 + min_effect) < low and high < 1 + min_effect:

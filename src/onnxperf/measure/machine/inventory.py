@@ -265,17 +265,11 @@ def hint_rows(machine: Machine) -> Rows:
     rows: Rows = []
     if machine.governor == "powersave":
         rows.append(
-            (
-                "governor hint",
-                "the clock speed follows the load; for stable timings: sudo cpupower frequency-set -g performance",
-            )
+            ("governor hint", "the clock follows the load; to keep it high: sudo cpupower frequency-set -g performance")
         )
     if machine.turbo:
         rows.append(
-            (
-                "turbo hint",
-                "the clock speed drops as the chip warms up; timings are more stable, but slower, with turbo off",
-            )
+            ("turbo hint", "the clock drops as the chip warms up; timings are steadier, but slower, without turbo")
         )
     return rows
 
