@@ -23,7 +23,7 @@ _OF_CHANGE: dict[Change, tuple[Verdict, ...]] = {
     "better": ("faster",),
 }
 _SHARP = 1 / 3
-"""The race of the ends stops when its interval is narrower than this fraction of their log difference."""
+"""The race of the ends stops when its interval reaches no further than this fraction of their log difference."""
 _LEAST_SHARE = 0.1
 """Share of the total change from which an operator is listed."""
 _MOST_OPERATORS = 3
