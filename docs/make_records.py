@@ -13,12 +13,12 @@ PAGE = Path(__file__).with_name("records.md")
 DOCUMENT = "Document"
 HEAD = """# Records
 
-Every result is a document: `-o FILE.json` writes it, and the store of runs keeps those of measurements. Times end in
-`_ns` (nanoseconds) or `_us` (microseconds, as onnxruntime's traces have them), sizes in `_bytes`; what is unknown is
-`null`. `version` changes when a field changes its meaning or disappears, not when one is added.
+Every result is a document: `-o FILE.json` writes it, and the store saves results of measurements. Names of times end
+in `_ns` (nanoseconds) or `_us` (microseconds, as in onnxruntime traces), names of sizes in `_bytes`. Unknown values are
+`null`. `version` changes when a field is removed or changes its meaning, not when one is added.
 `onnxperf.load_run("result.json")` reads a result back, with its tables and charts.
 
-Below are the documents, the words that some fields are made of, and all records by name.
+Below are the documents, the named types of fields, and all records in alphabetical order.
 """
 
 
@@ -30,8 +30,8 @@ def page() -> str:
     mentioned = {word for record in found for _, kind, _ in fields(record) for word in re.findall(r"\w+", kind)}
     parts = [
         HEAD,
-        *_table("document | what it is", ((_link(each.name), ast.get_docstring(each) or "") for each in documents)),
-        *_table("word | what it stands for", ((f"`{name}`", words[name]) for name in sorted(mentioned & words.keys()))),
+        *_table("document | meaning", ((_link(each.name), ast.get_docstring(each) or "") for each in documents)),
+        *_table("type | meaning", ((f"`{name}`", words[name]) for name in sorted(mentioned & words.keys()))),
         *("\n".join(_section(record)) for record in found),
     ]
     return "\n".join(parts)

@@ -26,7 +26,7 @@ KNOWN = {
     "a step of a race": ("measure/worker_group.py", "starting workers"),
     "an error of a model file": ("model/external.py", "which is missing from"),
     "an error in a notebook": ("notebook.py", "a variable that holds a dict of arrays"),
-    "the meaning of a field": ("records/race.py", "Place within the round, from 0."),
+    "the meaning of a field": ("records/race.py", "Position within the round, from 0."),
     "a heading of a table": ("render/race/subjects.py", "first call"),
     "a legend": ("render/", "95 % interval"),
     "documentation of a result": ("results/base.py", "The result in plain sentences, one per case."),

@@ -122,7 +122,7 @@ def test_all_trials_race_first_and_those_that_may_help_for_the_rest_of_the_time(
     assert found["slower"].speedup == pytest.approx(0.5, rel=0.01)
     assert found["slower"].speedup_high is not None
     assert found["slower"].speedup_high < 0.55
-    assert found["slower"].reason == "slower in every launch: not raced longer"
+    assert found["slower"].reason == "slower in every launch: dropped after screening"
 
 
 def test_a_gain_rests_on_the_second_race_alone(trials: RemedyTrials, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +152,7 @@ def test_of_slow_calls_only_as_many_race_on_as_can_be_decided(
     assert races.blocks == [3, 20]
     assert found["fast"].outcome == "gain"
     assert found["slow"].outcome == "undecided"
-    assert "no time was left to race it longer; increase `time`" in found["slow"].reason
+    assert "there was no time left for a longer race; increase `time`" in found["slow"].reason
     assert found["slow"].speedup == pytest.approx(1.05, abs=0.02)
 
 

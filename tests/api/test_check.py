@@ -169,7 +169,7 @@ def test_the_first_node_that_differs_between_two_models_is_named(
 def test_an_output_that_only_one_model_has_is_a_difference() -> None:
     more = changed(TWO_STEPS, "(float[n, 2] Y)", "(float[n, 2] Y, float[n, 2] B)")
     result = onnxperf.check({"old": changed(), "new": more})
-    assert [(each.name, each.reason) for each in result.record.outputs] == [("Y", ""), ("B", "only the second has it")]
+    assert [(each.name, each.reason) for each in result.record.outputs] == [("Y", ""), ("B", "only in the second")]
     assert result.answer == "old and new differ in B."
 
 
@@ -332,7 +332,7 @@ def none(_x: Any) -> None:
         (floats_of_ids, "types int64 and float32"),
         (column_of_ids, "shapes (3,) and (3, 1)"),
         (next_ids, ""),
-        (none, "only the first has it"),
+        (none, "only in the first"),
     ],
     ids=["another id", "floats", "a column", "another id as a float", "nothing"],
 )

@@ -43,7 +43,7 @@ def test_other_packages_go_with_every_release() -> None:
         ("onnxruntime", "expected a range"),
         ("onnxruntime>=1.20", "expected a range"),
         ("onnxruntime==1.20.1", "at least two releases"),
-        ("onnxruntime==3..4", "no final release of onnxruntime is in this range"),
+        ("onnxruntime==3..4", "there is no final release of onnxruntime in this range"),
         ("onnxruntime==1.20.1,onnxruntime==1.20.1", "named twice"),
     ],
 )

@@ -49,8 +49,8 @@ def test_py_spy_is_asked_for_raw_samples_with_compiled_frames_of_this_process(sp
             "sys.exit('12 lines of symbols\\nError: Permission Denied\\nReason: run as root')",
             "py-spy: Error: Permission Denied Reason: run as root",
         ),
-        ("sys.exit(3)", "py-spy: it ended without a message"),
-        ("", "py-spy: it ended without a message"),
+        ("sys.exit(3)", "py-spy: it exited without a message"),
+        ("", "py-spy: it exited without a message"),
         ("os.kill(os.getpid(), signal.SIGKILL)", "py-spy was killed by SIGKILL"),
     ],
 )

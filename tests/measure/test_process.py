@@ -558,5 +558,5 @@ def test_a_process_that_cannot_be_started_is_one_line(
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(subprocess, "Popen", refuse)  # root is held to no limit on processes
-    with pytest.raises(BadInput, match=re.escape(f"no process can be started: {os.strerror(number)}; {advice}")):
+    with pytest.raises(BadInput, match=re.escape(f"cannot start a process: {os.strerror(number)}; {advice}")):
         ProcessWorker(WorkerSpec(subjects=(), threads=1, feeds={}), 1.0)

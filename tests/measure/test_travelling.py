@@ -92,7 +92,7 @@ def test_an_interpreter_without_our_packages_still_finds_the_package(tmp_path: P
 
 
 def test_an_interpreter_that_is_gone_is_one_line_with_its_path(linear_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"no process can be started: No such file.*; Python is at '/nowhere/python'"):
+    with pytest.raises(BadInput, match=r"cannot start a process: No such file.*; Python is at '/nowhere/python'"):
         ProcessWorker(spec_under("/nowhere/python", linear_path), 60.0)
 
 

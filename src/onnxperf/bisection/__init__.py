@@ -1,1 +1,1 @@
-"""Where something changes: proposes what to compare next, and keeps what the answers mean."""
+"""Search for where something changes: proposes the next comparison and tracks the answers."""

@@ -1,4 +1,4 @@
-"""What a search asks for, and how often it may."""
+"""Questions of a search, and their maximum number."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from onnxperf.records.bisect import Purpose
 
 
 class Question(NamedTuple):
-    """Two things to compare: places of candidates in their row, or the ends of a part of the graph."""
+    """Two things to compare: indices of candidates, or the ends of a part of the graph."""
 
     purpose: Purpose
     first: int
@@ -17,13 +17,13 @@ class Question(NamedTuple):
 
 
 def most_questions(size: int) -> int:
-    """How many comparisons a search among so many may take, the first and the repeated one included."""
+    """Maximum number of comparisons of a search among so many candidates, including the first and the repeated one."""
     return int(2 * math.log2(max(size, 2)) + 2)
 
 
 def error_share(purpose: Purpose, size: int) -> float:
-    """The part of the error probability that a comparison may use; those of all comparisons add up to 1.
+    """Share of the error probability available to a comparison; all shares add up to 1.
 
-    The ends and the last comparison decide whether a cause is named at all: each of them has a quarter.
+    The ends and the last comparison decide whether a cause is reported at all: each of them gets a quarter.
     """
     return 0.5 / (most_questions(size) - 2) if purpose == "search" else 0.25

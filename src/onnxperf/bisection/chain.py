@@ -1,4 +1,4 @@
-"""Where along a row of candidates something changes: good before, bad from there on."""
+"""Search for where in a sequence of candidates something changes: good before, bad from there on."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from onnxperf.records.bisect import BisectSide
 
 @dataclass
 class Chain:
-    """A binary search whose ends are compared first, and whose last comparison is repeated.
+    """A binary search that compares the ends first and repeats the last comparison.
 
-    A candidate that cannot run or stays undecided is set aside, and its nearest neighbour is tried instead.
+    A candidate that cannot run or stays undecided is set aside, and its nearest neighbor is used instead.
     """
 
     size: int
     good: int = 0
-    """The last candidate that is like the first."""
+    """The last candidate that behaves like the first."""
     bad: int = field(init=False)
-    """The first candidate that is not."""
+    """The first candidate that does not."""
     asked: int = 0
     ends_differ: BisectSide | None = None
-    """`bad` where they do; None before they were compared."""
+    """`bad` if they differ; None before they are compared."""
     repeated: BisectSide | None = None
-    """`bad` where the difference was there again."""
+    """`bad` if the difference was confirmed."""
     set_aside: set[int] = field(default_factory=set)
     base: int = 0
-    """What every candidate is compared with."""
+    """The candidate that all others are compared with."""
 
     def __post_init__(self) -> None:
-        """The whole row."""
+        """Start with the whole sequence."""
         self.bad = self.size - 1
 
     def next(self) -> Question | None:
-        """What to compare now; None where there is nothing left."""
+        """The next comparison; None if there is nothing left."""
         if self.good >= self.bad or self.repeated is not None:
             return None
         if self.ends_differ is None:
@@ -47,7 +47,7 @@ class Chain:
         return Question("repeat", self.good, self.bad)
 
     def skip(self, place: int) -> None:
-        """A candidate cannot run; where it is an end, the next one is the end."""
+        """Skip a candidate that cannot run; if it is an end, the next one becomes the end."""
         if self.ends_differ is None and place == self.good:
             self.good += 1
             self.base = self.good
@@ -57,7 +57,7 @@ class Chain:
             self.set_aside.add(place)
 
     def learn(self, question: Question, side: BisectSide) -> None:
-        """Take in the answer to a question."""
+        """Process the answer to a question."""
         self.asked += 1
         if question.purpose == "ends":
             self.ends_differ = side
@@ -71,7 +71,7 @@ class Chain:
             self.set_aside.add(question.second)
 
     def _middle(self) -> int | None:
-        """The candidate nearest to the middle of those that are left."""
+        """The remaining candidate nearest to the middle."""
         middle = (self.good + self.bad) / 2
         left = [place for place in range(self.good + 1, self.bad) if place not in self.set_aside]
         return min(left, key=lambda place: (abs(place - middle), place), default=None)

@@ -1,4 +1,4 @@
-"""A part of a graph as a model of its own, with random weights."""
+"""Extract a part of a graph as a separate model with random weights."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onnx import helper, numpy_helper
 from onnxperf.model.graph import bodies
 
 _FEWEST_RANDOM = 8
-"""Weights of fewer elements stay what they are: factors, bounds and the like decide what is computed."""
+"""Weights with fewer elements are kept: factors, bounds and the like determine what is computed."""
 _RANDOM = frozenset(
     {
         onnx.TensorProto.FLOAT,
@@ -24,30 +24,30 @@ _RANDOM = frozenset(
         onnx.TensorProto.UINT8,
     }
 )
-"""Types of weights; other whole numbers are shapes and indices."""
+"""Types of weights; other integers are shapes and indices."""
 _NARROW = (0.01, 0.1)
-"""Range of weights whose values are in another file, which is not read."""
+"""Range of random values for weights in another file, which is not read."""
 
 
 class TensorFacts(Struct, frozen=True):
-    """What a run of the whole model showed about a tensor."""
+    """Facts about a tensor from a run of the whole model."""
 
     element_type: int
-    """Number of the type in ONNX."""
+    """ONNX number of the type."""
     shape: tuple[int, ...]
     data: bytes | None = None
-    """Its values, where they decide about shapes and places and become constants."""
+    """Its values, if they determine shapes or indices and become constants."""
 
 
 class PartInterface(Struct, frozen=True):
-    """What a part takes and returns."""
+    """Inputs and outputs of a part."""
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 
 
 def interface_of(graph: onnx.GraphProto, start: int, stop: int) -> PartInterface:
-    """What the nodes from `start` to before `stop` take from the others, and return to them."""
+    """The tensors that the nodes from `start` up to, but excluding, `stop` take from and return to other nodes."""
     nodes = graph.node[start:stop]
     made = {name for node in nodes for name in node.output if name}
     constants = {each.name for each in graph.initializer}
@@ -55,7 +55,7 @@ def interface_of(graph: onnx.GraphProto, start: int, stop: int) -> PartInterface
     elsewhere = {name for node in (*graph.node[:start], *graph.node[stop:]) for name in _used(node)}
     returned = elsewhere | {each.name for each in graph.output}
     outputs = [name for node in nodes for name in node.output if name in returned]
-    if not outputs:  # nothing needs it, but a model has to return something
+    if not outputs:  # unused, but a model has to return something
         outputs = [name for node in nodes[-1:] for name in node.output if name]
     return PartInterface(
         tuple(name for name in used if name not in made and name not in constants), tuple(dict.fromkeys(outputs))
@@ -65,7 +65,7 @@ def interface_of(graph: onnx.GraphProto, start: int, stop: int) -> PartInterface
 def part_of(
     proto: onnx.ModelProto, start: int, stop: int, facts: Mapping[str, TensorFacts], seed: int
 ) -> onnx.ModelProto:
-    """The nodes from `start` to before `stop` as a model, its weights replaced by random ones."""
+    """The nodes from `start` up to, but excluding, `stop` as a model with random weights."""
     graph = proto.graph
     interface = interface_of(graph, start, stop)
     nodes = [_copied(node, seed) for node in graph.node[start:stop]]
@@ -81,17 +81,17 @@ def part_of(
         weights,
     )
     model = helper.make_model(part, opset_imports=proto.opset_import, functions=proto.functions)
-    model.ir_version = max(proto.ir_version, 4)  # before, weights were inputs as well
+    model.ir_version = max(proto.ir_version, 4)  # earlier versions require weights to be inputs as well
     return model
 
 
 def node_names(graph: onnx.GraphProto) -> tuple[str, ...]:
-    """What nodes are called: operator and name."""
+    """Labels of nodes: operator and name."""
     return tuple(f"{node.op_type} {node.name}".strip() for node in graph.node)
 
 
 def _used(node: onnx.NodeProto) -> Iterable[str]:
-    """Names that a node needs, those of its bodies included."""
+    """Names used by a node, including its bodies."""
     yield from (name for name in node.input if name)
     for _, body in bodies(node):
         own = {each.name for each in (*body.input, *body.initializer)}
@@ -124,7 +124,7 @@ def _copied(node: onnx.NodeProto, seed: int) -> onnx.NodeProto:
 
 
 def _randomised(tensor: onnx.TensorProto, seed: int) -> onnx.TensorProto:
-    """Random values of the same type and shape, about as large as those that they replace."""
+    """Random values with the same type, shape and approximate magnitude as the replaced ones."""
     external = tensor.data_location == onnx.TensorProto.EXTERNAL
     if tensor.data_type not in _RANDOM or (not external and int(np.prod(tensor.dims)) < _FEWEST_RANDOM):
         return tensor
@@ -142,5 +142,5 @@ def _like(values: NDArray[np.generic] | None, shape: Sequence[int], rng: np.rand
     if not known.size:
         return np.zeros(shape, np.float32)
     drawn = rng.standard_normal(shape, dtype=np.float32) * known.std() + known.mean()
-    # Within the old bounds: a variance stays positive, and what is quantised stays in its range.
+    # Within the old bounds: a variance stays positive, and quantized values stay in their range.
     return np.asarray(np.clip(drawn, known.min(), known.max()), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""The smallest part of a graph that still shows a difference, its nodes being in the order of execution."""
+"""Search for the smallest part of a graph, in execution order, that still shows a difference."""
 
 from __future__ import annotations
 
@@ -9,34 +9,33 @@ from onnxperf.bisection.base import Question, most_questions
 from onnxperf.records.bisect import BisectSide
 
 _FIRST_SHARE = 0.618
-"""Part of the nodes that is tried first: where it shows nothing, the rest costs a second comparison and has to be
-smaller for that, in the proportion at which both ways take equally long (golden section)."""
+"""Share of the nodes that is tested first. If it shows nothing, the rest costs a second comparison and must be smaller
+to compensate, in the ratio at which both cases take equally long (golden section)."""
 
 
 @dataclass
 class GraphParts:
-    """Delta debugging over consecutive nodes: both parts of a cut are tried, then smaller pieces at both ends are left
-    out."""
+    """Delta debugging over consecutive nodes: test both parts of a cut, then remove smaller pieces at both ends."""
 
     size: int
     start: int = 0
     stop: int = field(init=False)
-    """The smallest part so far: its first node, and the one behind its last."""
+    """The smallest part so far: its first node, and the one after its last."""
     asked: int = 0
     ends_differ: BisectSide | None = None
-    """`bad` where the whole graph shows a difference."""
+    """`bad` if the whole graph shows a difference."""
     repeated: BisectSide | None = None
-    """`bad` where the smallest part showed it again."""
+    """`bad` if the smallest part confirmed the difference."""
     _tries: Iterator[tuple[int, int]] = field(init=False)
     _shown: bool = False
 
     def __post_init__(self) -> None:
-        """The whole graph."""
+        """Start with the whole graph."""
         self.stop = self.size
         self._tries = self._proposed()
 
     def next(self) -> Question | None:
-        """Which part to try now; None where there is nothing left."""
+        """The next part to test; None if there is nothing left."""
         if self.repeated is not None or not self.size:
             return None
         if self.ends_differ is None:
@@ -48,7 +47,7 @@ class GraphParts:
         return Question("repeat", self.start, self.stop)
 
     def learn(self, question: Question, side: BisectSide) -> None:
-        """Take in whether a part shows the difference."""
+        """Process whether a part shows the difference."""
         self.asked += 1
         if question.purpose == "ends":
             self.ends_differ = side
@@ -60,7 +59,7 @@ class GraphParts:
                 self.start, self.stop = question.first, question.second
 
     def _proposed(self) -> Iterator[tuple[int, int]]:
-        """Parts to try; after each, `_shown` says whether it shows the difference."""
+        """Parts to test; after each, `_shown` tells whether it shows the difference."""
         while self.stop - self.start > 1:
             start, stop = self.start, self.stop
             cut = start + max(1, min(stop - start - 1, round(_FIRST_SHARE * (stop - start))))
@@ -69,7 +68,7 @@ class GraphParts:
                 if self._shown:
                     break
             else:
-                break  # it takes nodes of both
+                break  # the difference needs nodes of both
         piece = (self.stop - self.start) // 4
         while piece:
             for at_start in (True, False):

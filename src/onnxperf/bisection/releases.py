@@ -1,4 +1,4 @@
-"""Releases of a package, as a range or one by one: what a text asks for, chosen from those that exist."""
+"""Releases of a package, parsed from a range or a list and chosen from the existing ones."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _WANTED = re.compile(
 _EXPECTED = "a range such as onnxruntime==1.20..1.31, or releases such as onnxruntime==1.20.1,onnxruntime==1.21.0"
 
 Versions = Callable[[str], Sequence[str]]
-"""All versions of a package that can be installed here."""
+"""Returns all versions of a package that can be installed here."""
 
 
 class Release(NamedTuple):
     """A release as an environment."""
 
     name: str
-    """Package and version, for readers."""
+    """Display name: package and version."""
     requirement: str
-    """The environment, with other packages that were requested."""
+    """The environment, including other requested packages."""
 
 
 def releases_in(text: str, versions: Versions) -> list[Release]:
-    """The releases that a text asks for, in the order of their versions within a range."""
+    """The releases specified by a text; those of a range are in version order."""
     found: list[Release] = []
     for part in filter(None, (each.strip() for each in text.split(","))):
         match = _WANTED.fullmatch(part)
@@ -39,7 +39,7 @@ def releases_in(text: str, versions: Versions) -> list[Release]:
         package, first, last, more = match["package"], match["first"], match["last"], match["more"] or ""
         chosen = [first] if last is None else _between(versions(package), first, last)
         if not chosen:
-            raise BadOption(f"no final release of {package} is in this range", option="releases", value=part)
+            raise BadOption(f"there is no final release of {package} in this range", option="releases", value=part)
         found += [Release(f"{package} {version}", f"{package}=={version}{more}") for version in chosen]
     if len(found) < 2:
         raise BadOption("a bisection needs at least two releases", option="releases", value=text, expected=_EXPECTED)
@@ -50,7 +50,7 @@ def releases_in(text: str, versions: Versions) -> list[Release]:
 
 
 def _between(versions: Iterable[str], first: str, last: str) -> list[str]:
-    """Final releases from `first` to `last`, patch releases of both included."""
+    """Final releases from `first` to `last`, including patch releases of both."""
     low, high = _numbers(first), _numbers(last)
     final = {version: _numbers(version) for version in versions if re.fullmatch(_FINAL, version)}
     wanted = [version for version, numbers in final.items() if low <= numbers and numbers[: len(high)] <= high]

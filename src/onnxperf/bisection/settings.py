@@ -1,4 +1,4 @@
-"""Settings that may account for a change: those in which two sessions differ, and graph optimisers one by one."""
+"""Settings that may explain a change: differences of two sessions, and single graph optimizers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORTH_TRYING: dict[str, str] = {
     "mem_pattern": "off",
     "mem_reuse": "off",
 }
-"""Settings of onnxruntime on a processor that change its time or memory, each away from its default."""
+"""Non-default CPU settings of onnxruntime that affect time or memory."""
 
 OPTIMIZERS = (
     "EliminateIdentity",
@@ -87,21 +87,21 @@ OPTIMIZERS = (
     "NchwcTransformer",
     "ConvAddActivationFusion",
 )
-"""Graph optimisers of onnxruntime on a processor, in the order in which it applies them; it ignores unknown names."""
+"""CPU graph optimizers of onnxruntime, in the order it applies them; it ignores unknown names."""
 
 
 class SettingStep(NamedTuple):
-    """A value of one field of a session."""
+    """A value of one session field."""
 
     name: str
     field: str
     key: str
-    """In a field that has values by name."""
+    """Key within a field with values by name; otherwise empty."""
     value: Any
 
 
 def settings_between(first: SessionOptions, second: SessionOptions) -> list[SettingStep]:
-    """What `second` has that `first` has not, one by one; a value that only `first` has cannot be left out alone."""
+    """Settings in `second` that differ from `first`, one by one; values only in `first` are removed together."""
     ours, theirs = asdict(first), asdict(second)
     found = []
     for field, value in theirs.items():
@@ -117,7 +117,7 @@ def settings_between(first: SessionOptions, second: SessionOptions) -> list[Sett
 
 
 def with_settings(session: SessionOptions, settings: Iterable[SettingStep]) -> SessionOptions:
-    """A session in which these settings are changed."""
+    """The session with these settings applied."""
     for each in settings:
         value = {**getattr(session, each.field), each.key: each.value} if each.key else each.value
         session = replace(session, **{each.field: value})

@@ -1,1 +1,1 @@
-"""Processes, clocks and the race."""
+"""Measurements: worker processes, clocks and races."""

@@ -1,6 +1,6 @@
 /* What a worker under valgrind needs to count its calls: requests to valgrind, and what processor it shows.
 
-   The instructions before the request do nothing on a processor; valgrind recognises them, and reads the request. */
+   The instructions before the request do nothing on a processor; valgrind recognizes them, and reads the request. */
 
 typedef unsigned long word;
 

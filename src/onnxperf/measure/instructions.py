@@ -1,4 +1,4 @@
-"""Instructions per call, counted by valgrind's callgrind in a worker of its own: one thread, and nothing spins."""
+"""Instructions per call, counted by valgrind's callgrind in a separate worker with one thread and no spinning."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from onnxperf.programs import find_program
 from onnxperf.wording.names import one_line, shortened
 
 SLOWDOWN = 4000
-"""How much longer a call takes at most: valgrind computes every lane of a fused multiply-add by itself."""
+"""Maximum slowdown of a call: valgrind computes every lane of a fused multiply-add separately."""
 START_S = 15.0
-"""Starting a worker and loading a model under valgrind, roughly."""
+"""Approximate seconds for starting a worker and loading a model under valgrind."""
 _COUNTED_NS = 5e6
-"""Time of all counted calls without valgrind, unless a single one is longer."""
+"""Total time of the counted calls without valgrind, unless a single call is longer."""
 _MOST_CALLS = 10
 _MOST_WARM_CALLS = 3
 _COMPILERS = ("cc", "gcc", "clang")
 _SOURCE = Path(__file__).with_name("callgrind.c")
 _NO_SPINNING = {"session.intra_op.allow_spinning": "0", "session.inter_op.allow_spinning": "0"}
 _PARTS = 3
-"""Dumps of a count: the calls before it, what counting itself takes, and the counted calls."""
+"""Dumps of a count: the warm-up calls, the overhead of counting, and the counted calls."""
 
 
 class CountTools(Struct, frozen=True):
-    """What counting needs besides a worker."""
+    """Tools for counting, in addition to a worker."""
 
     valgrind: str
     library: Path
@@ -45,15 +45,15 @@ class CountTools(Struct, frozen=True):
 
 
 class Count(Struct, frozen=True):
-    """What was counted of one subject."""
+    """Instruction count of one subject."""
 
     per_call: float
     instruction_set: str
-    """The widest that valgrind's processor has."""
+    """The widest instruction set of valgrind's emulated processor."""
 
 
 def find_tools() -> CountTools:
-    """Valgrind and the compiled requests to it; what is missing is named before anything is measured."""
+    """Find valgrind and compile the requests to it; raise before any measurement if something is missing."""
     valgrind = find_program("valgrind")
     if valgrind is None:
         raise BadInput(_missing("valgrind", "counts instructions", "valgrind"))
@@ -68,7 +68,7 @@ def _missing(what: str, purpose: str, package: str) -> str:
 
 
 def _library(compiler: str) -> Path:
-    """The requests to valgrind, compiled by the first command that counts, and kept in the user's cache."""
+    """The requests to valgrind, compiled by the first command that counts and kept in the user's cache."""
     source = _SOURCE.read_bytes()
     key = hashlib.sha256(source + f"\0{compiler}\0{platform.machine()}".encode()).hexdigest()[:12]
     library = platformdirs.user_cache_path("onnxperf") / "valgrind" / f"callgrind-{key}.so"
@@ -78,11 +78,11 @@ def _library(compiler: str) -> Path:
     try:
         library.parent.mkdir(parents=True, exist_ok=True)
         command = [compiler, "-O2", "-shared", "-fPIC", "-x", "c", "-o", str(draft), str(_SOURCE)]
-        # In a folder of ours: the compiler looks for its own programs on PATH, too.
+        # In our own folder: the compiler also searches PATH for its own programs.
         subprocess.run(
             command, check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL, cwd=library.parent
         )
-        draft.replace(library)  # another command may compile it, too
+        draft.replace(library)  # another command may compile it too
     except subprocess.CalledProcessError as error:
         complaint = shortened(one_line(error.stderr), 200)
         raise BadInput(f"{compiler} cannot compile {_SOURCE.name}: {complaint}; install another compiler") from error
@@ -94,14 +94,14 @@ def _library(compiler: str) -> Path:
 
 
 def command(valgrind: str, folder: Path) -> tuple[str, ...]:
-    """What stands before the interpreter; counting starts when the worker requests it, and so do its costs."""
-    output = str(folder / "counts").replace("%", "%%")  # in which valgrind would write the number of a process
+    """Command prefix before the interpreter; counting, and its overhead, starts when the worker requests it."""
+    output = str(folder / "counts").replace("%", "%%")  # valgrind would expand % to process numbers
     return (
         valgrind,
         "--command-line-only=yes",  # neither VALGRIND_OPTS nor .valgrindrc
         "--quiet",
         "--tool=callgrind",
-        "--vgdb=no",  # its pipes would stay behind in /tmp
+        "--vgdb=no",  # its pipes would be left behind in /tmp
         "--instr-atstart=no",
         f"--callgrind-out-file={output}",
     )
@@ -116,7 +116,7 @@ def counted_spec(spec: WorkerSpec, wrapper: tuple[str, ...]) -> WorkerSpec:
 
 
 def calls_of(call_ns: float) -> tuple[int, int]:
-    """How many calls are counted, and how many come before them; of long ones a single one of each."""
+    """Numbers of counted calls and of warm-up calls before them; for long calls one each."""
     calls = max(1, min(_MOST_CALLS, int(_COUNTED_NS / max(call_ns, 1.0))))
     return calls, min(calls, _MOST_WARM_CALLS)
 
@@ -124,7 +124,7 @@ def calls_of(call_ns: float) -> tuple[int, int]:
 def count_instructions(
     spec: WorkerSpec, call_ns: float, tools: CountTools, launch: Callable[[WorkerSpec], Worker]
 ) -> Count:
-    """Count the calls of a worker's only subject, of which one takes so long without valgrind."""
+    """Count the instructions of a worker's only subject; `call_ns` is the time of a call without valgrind."""
     calls, warm = calls_of(call_ns)
     with tempfile.TemporaryDirectory(prefix="onnxperf-counts-") as name:
         folder = Path(name)
@@ -139,7 +139,7 @@ def count_instructions(
 
 
 def total_in(file: Path) -> int:
-    """The instructions in a file of callgrind."""
+    """Total instructions in a callgrind file."""
     events: list[str] = []
     try:
         with file.open(encoding="utf-8", errors="replace") as lines:
@@ -151,4 +151,4 @@ def total_in(file: Path) -> int:
                     return int(values.split()[events.index("Ir")])
     except (OSError, ValueError, IndexError) as error:
         raise SubjectError("failed", f"valgrind's counts cannot be read: {one_line(error)}") from error
-    raise SubjectError("failed", "valgrind's counts have no total")
+    raise SubjectError("failed", "valgrind's counts contain no total")

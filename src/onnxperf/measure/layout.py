@@ -1,4 +1,4 @@
-"""Blocks of random size that a worker holds beside its sessions, so that these lie elsewhere than the ones before."""
+"""Blocks of random size that a worker holds next to its sessions, so that new sessions get another memory layout."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _MOST_PAGES = 2048
 _HEAP_BLOCKS = 64
 _HEAP_UNIT = 16
 _FEWEST_UNITS, _MOST_UNITS = 33, 8192
-"""Up to 128 kB: large enough for the heap of C, where sessions are, and not that of Python; too small to be mapped."""
+"""Up to 128 kB: large enough for the C heap, where sessions are, instead of Python's; too small to be mapped."""
 
 
 def block_sizes(chance: np.random.Generator) -> tuple[int, ...]:
-    """One block of whole pages, which moves large tensors, and many of all sizes for the heap.
+    """Sizes of one block of whole pages, which shifts large tensors, and of many blocks for the heap.
 
-    Without these, sessions opened one after the other in a process take turns at two places. Small ones alone vanish
-    in gaps that no session would use.
+    Without these, consecutive sessions in a process alternate between two addresses. Small blocks alone would vanish in
+    gaps that no session uses.
     """
     pages = int(chance.integers(1, _MOST_PAGES))
     units = np.exp(chance.uniform(math.log(_FEWEST_UNITS), math.log(_MOST_UNITS), _HEAP_BLOCKS))
@@ -29,8 +29,8 @@ def block_sizes(chance: np.random.Generator) -> tuple[int, ...]:
 
 
 def take_blocks(sizes: tuple[int, ...]) -> list[Block]:
-    """Blocks of these sizes; they are given back when they are forgotten.
+    """Allocate blocks of these sizes; they are freed when they are dropped.
 
-    The first is mapped, not allocated: giving back a large block would raise the size from which malloc maps tensors.
+    The first is mapped, not allocated: freeing a large block would raise malloc's threshold for mapping tensors.
     """
     return [mmap.mmap(-1, sizes[0]), *map(bytearray, sizes[1:])] if sizes else []

@@ -1,4 +1,4 @@
-"""Memory of a process as the kernel shows it: what is resident, its highest mark since a reset, and how to trim it."""
+"""Memory of a process as reported by the kernel: resident size, high-water mark since a reset, and trimming."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Any
 from onnxperf.records.memory import Resident
 
 PROC = Path("/proc")
-"""Where the kernel describes processes; elsewhere psutil does."""
+"""Where the kernel describes processes; psutil is used on other systems."""
 _FORGET_PEAK = "5"
-"""What /proc/self/clear_refs takes for: let the high-water mark begin at what is resident now."""
+"""Value for /proc/self/clear_refs that resets the high-water mark to the current resident size."""
 
 
 def read_resident(pid: int | None = None) -> Resident:
-    """What is resident of a process, this one unless named; (0, 0) when it has ended."""
+    """Resident memory of a process [default: this one]; (0, 0) if it has ended."""
     fields = _status(pid)
     if "RssAnon" in fields:
         return Resident(
@@ -29,7 +29,7 @@ def read_resident(pid: int | None = None) -> Resident:
 
 
 def resident_bytes(pid: int) -> int:
-    """What is resident of another process in all; cheap enough for a thousand readings a second."""
+    """Total resident memory of another process; cheap enough for a thousand readings per second."""
     try:
         with open(f"{PROC}/{pid}/statm", "rb") as file:  # noqa: PTH123 - a Path would take longer than the read
             return int(file.read().split()[1]) * _page_bytes()
@@ -38,7 +38,7 @@ def resident_bytes(pid: int) -> int:
 
 
 def reset_peak() -> bool:
-    """Let the high-water mark of this process begin anew; False where the kernel cannot."""
+    """Reset the high-water mark of this process; False if the kernel cannot."""
     try:
         (PROC / "self/clear_refs").write_text(_FORGET_PEAK, encoding="ascii")
     except OSError:
@@ -47,12 +47,12 @@ def reset_peak() -> bool:
 
 
 def peak_bytes(pid: int | None = None) -> int | None:
-    """The most that was resident since the last reset; None where the kernel does not show it."""
+    """Peak resident memory since the last reset; None if the kernel does not report it."""
     return _status(pid).get("VmHWM")
 
 
 def trim() -> None:
-    """Collect garbage and give free memory back, so that what was used before does not hide what comes now."""
+    """Collect garbage and release free memory, so that earlier use does not hide later needs."""
     gc.collect()
     if (give_back := _malloc_trim()) is not None:
         give_back(0)
@@ -60,7 +60,7 @@ def trim() -> None:
 
 @cache
 def _malloc_trim() -> Any:
-    """The function of glibc; other C libraries give back by themselves."""
+    """The function of glibc; other C libraries release memory themselves."""
     if sys.platform != "linux":
         return None
     with contextlib.suppress(OSError, AttributeError):
@@ -76,7 +76,7 @@ def _page_bytes() -> int:
 
 
 def _status(pid: int | None) -> dict[str, int]:
-    """The sizes in the kernel's description of a process."""
+    """Sizes in the kernel's status of a process."""
     name = "self" if pid is None else str(pid)
     try:
         text = (PROC / name / "status").read_text(encoding="ascii", errors="replace")
@@ -87,7 +87,7 @@ def _status(pid: int | None) -> dict[str, int]:
 
 
 def _resident_of_psutil(pid: int | None) -> int:
-    import psutil  # where the kernel shows all, a worker starts without it
+    import psutil  # not imported where the kernel reports everything, so that workers start faster
 
     try:
         return int(psutil.Process(pid).memory_info().rss)

@@ -1,4 +1,4 @@
-"""The steps of one subject alone in its process, probed one after the other and sampled from outside."""
+"""Memory steps of one subject alone in its process, probed in sequence and sampled from outside."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ from onnxperf.records.memory import MemoryStep, MemorySubject, StepName
 
 STEADY_CALLS = 5
 _POINTS = range(6, 26)
-"""Points of the growth: enough for a line, few enough to be quick."""
+"""Number of growth points: enough for a line, few enough to be quick."""
 _GROWTH_NS = 2_000_000_000
-"""Time of the calls over which growth is judged, unless their number is given."""
+"""Default total time of the calls over which growth is judged."""
 _MOST_CALLS = 5000
 _INTERVAL_S = 0.005
-"""Between looks at a process whose need is all that is asked for."""
+"""Sampling interval if only the needed memory of a process is measured."""
 
 
 class MemoryWorker(Worker, Protocol):
     """A worker whose memory can be sampled from outside."""
 
     def watch(self, look: Callable[[int], None], interval_s: float) -> None:
-        """Call `look` with the number of the process again and again while it is busy."""
+        """Call `look` with the process id repeatedly while it is busy."""
 
 
 class MemoryProbe(Struct, frozen=True, kw_only=True):
-    """What one subject needed, until its end or its last step."""
+    """Memory of one subject up to its end or its last step."""
 
     subject: MemorySubject
     points: tuple[tuple[int, int], ...] = ()
-    """Calls made so far, and the anonymous memory then."""
+    """Number of calls so far, and the anonymous memory at that point."""
     output_bytes: int | None = None
-    """What a call returned, at its largest where there are several sizes of inputs."""
+    """Size of the outputs of a call; the largest if there are several input sizes."""
     interrupted: bool = False
 
 
 class Curve:
-    """Samples of resident memory; of a run of equal ones, the first and the last are kept."""
+    """Samples of resident memory; of equal consecutive samples, only the first and last are kept."""
 
     def __init__(self, clock: Clock = monotonic_ns, read: Callable[[int], int] = resident_bytes) -> None:
         self._clock = clock
@@ -68,7 +68,7 @@ class Curve:
         self.sizes.append(size)
 
     def highest(self, mark: Mark) -> int:
-        """The highest sample while a step was taken, its ends included."""
+        """The highest sample during a step, including its ends."""
         begin = mark.start_ns - self.start_ns
         end = begin + mark.duration_ns
         within = (size for at, size in zip(self.times_ns, self.sizes, strict=True) if begin <= at <= end)
@@ -77,7 +77,7 @@ class Curve:
 
 @dataclass
 class _Log:
-    """What was measured so far."""
+    """Measurements so far."""
 
     curve: Curve
     steps: list[MemoryStep] = field(default_factory=list)
@@ -89,7 +89,7 @@ class _Log:
     error: SubjectError | BadInput | None = None
 
     def add(self, name: StepName, probed: ProbedStep) -> None:
-        """Keep the mark of a step."""
+        """Add the mark of a step."""
         self.conditions.update(probed.conditions)
         if (mark := probed.mark) is None:
             return
@@ -115,7 +115,7 @@ class _Log:
         return "pending" if self.interrupted else "ok"
 
     def memory_probe(self, spec: WorkerSpec) -> MemoryProbe:
-        """Everything that was measured."""
+        """All measurements."""
         subject, error = spec.subjects[0], self.error
         lost = error if isinstance(error, WorkerLost) else None
         record = MemorySubject(
@@ -147,7 +147,7 @@ def probe_subject(
     interval_s: float,
     report: Callable[[float, str], None],
 ) -> MemoryProbe:
-    """Load, call, and call again and again; whatever ends it, what was probed is returned."""
+    """Load, then call repeatedly; if something ends it early, the steps so far are returned."""
     log = _Log(Curve())
     try:
         report(0.0, "starting")
@@ -168,7 +168,7 @@ def needed_bytes(
     open_worker: Callable[[WorkerSpec], AbstractContextManager[MemoryWorker]],
     report: Callable[[], None] = lambda: None,
 ) -> tuple[int | None, str]:
-    """The most that a fresh process needs for one call, above what it holds before the model is loaded; or why not."""
+    """Peak memory of a fresh process for one call, above its memory before loading the model; or why it is unknown."""
     probe = probe_subject(spec, open_worker, 1, _INTERVAL_S, lambda _done, _text: report())
     if probe.interrupted:
         raise KeyboardInterrupt
@@ -186,7 +186,7 @@ def _take_steps(worker: MemoryWorker, log: _Log, sizes: int, report: Callable[[f
     report(0.2, "steady calls")
     for calls in range(1, 1 + max(STEADY_CALLS, 2 * sizes)):
         log.add("steady call", worker.ask(ProbeStep("steady call")))
-        if sizes > 1:  # with one size, a session settles within these calls, which is not growth
+        if sizes > 1:  # with one size, a session settles within these calls, and settling is not growth
             log.points.append((calls, log.steps[-1].before.anonymous_bytes))
 
 

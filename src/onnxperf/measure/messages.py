@@ -1,4 +1,4 @@
-"""The language of the parent and its workers: each request declares its reply and the function that answers it."""
+"""Messages between the parent and its workers: each request declares its reply and its handler."""
 
 from __future__ import annotations
 
@@ -23,84 +23,84 @@ if TYPE_CHECKING:
     from onnxperf.measure.packing import Files
 
 READER = "reader"
-"""In place of a runtime: a worker that reads models and runs none (`measure/reading.py`)."""
+"""Instead of a runtime: a worker that reads models and runs none (`measure/reading.py`)."""
 QUANTIZER = "quantizer"
-"""In place of a runtime: a worker that quantises models and compares them (`measure/quantizing.py`)."""
+"""Instead of a runtime: a worker that quantizes and compares models (`measure/quantizing.py`)."""
 
 
 class ModelSubject(Struct, frozen=True, kw_only=True, tag="model"):
-    """A call style on the session that its worker shares, or on one of its own."""
+    """A call style on the worker's shared session, or on its own session."""
 
     name: str
     call: str
     model_path: str | None = None
-    """A model of its own: candidates that are compared share a worker and a thread pool, but no session."""
+    """Its own model: compared candidates share a worker and a thread pool, but no session."""
     executed_path: str | None = None
-    """File for the graph that its own session executes."""
+    """File for the executed graph of its own session."""
 
 
 class FunctionSubject(Struct, frozen=True, kw_only=True, tag="function"):
-    """A live callable of the user, called with the feeds as positional arguments."""
+    """A live user callable, called with the feeds as positional arguments."""
 
     name: str
     function: bytes
-    """Pickled by cloudpickle in this very run, and never stored."""
+    """Pickled by cloudpickle in this very run and never stored."""
     check_finite: bool | None = None
 
 
 class WorkerSpec(Struct, frozen=True, kw_only=True):
-    """The subjects that one worker hosts, and what they share."""
+    """The subjects hosted by one worker, and their shared settings."""
 
     subjects: tuple[ModelSubject | FunctionSubject, ...]
     threads: int
     feeds: dict[str, PackedTensor]
     python: str | None = None
-    """Interpreter of the worker, with packages of its own; ours unless given."""
+    """Interpreter of the worker, with its own packages [default: ours]."""
     wrapper: tuple[str, ...] = ()
-    """What stands before the interpreter in the command that starts the worker, such as valgrind."""
+    """Command prefix before the interpreter that starts the worker, such as valgrind."""
     runtime: str = "callable"
     model_label: str | None = None
     model_path: str | None = None
     session: SessionOptions = SessionOptions()
     recording: Recording | None = None
-    """What the session records of itself; every one of its calls is in its trace."""
+    """What the session records; all of its calls are in its trace."""
     casts: dict[str, str] = {}
     more_feeds: tuple[dict[str, PackedTensor], ...] = ()
-    """Inputs of other sizes; calls take them in turn after `feeds`."""
+    """Inputs of other sizes; calls cycle through `feeds` and these."""
     memory_bytes: int = 0
-    """Estimate of what the worker will hold."""
+    """Estimated memory of the worker."""
 
 
 class Reply(Struct, frozen=True, tag=True):
-    """What a worker answers."""
+    """A reply from a worker."""
 
 
 R = TypeVar("R", bound=Reply)
 
 
 class Request(Struct, Generic[R], frozen=True, tag=True):
-    """What a worker is asked for, with the type of its reply."""
+    """A request to a worker, with the type of its reply."""
 
     answered_by: ClassVar[str]
-    """`module:function` in the worker; a module is imported with its first request, so that a worker that only times
+    """`module:function` in the worker. A module is imported on its first request, so that a worker that only times
     loads no profiler. The function takes the host and the request."""
 
 
 class Ready(Reply, frozen=True):
-    """The worker has started and imported its runtime; not requested."""
+    """The worker has started and imported its runtime; sent without a request."""
 
 
 class Done(Reply, frozen=True):
-    """The request was carried out, and there is nothing to send."""
+    """The request was executed; there is nothing to send."""
 
 
 class Failed(Reply, frozen=True):
-    """A request raised an error; the worker can answer others."""
+    """A request raised an error; the worker can still answer others."""
 
     status: Ending
     reason: str
     bad_input: bool = False
-    """The user can correct it."""
+    """Whether the user can correct it."""
 
 
 # ---------------------------------------------------------------- set up
@@ -114,16 +114,16 @@ class Loaded(Reply, frozen=True):
 
 
 class Load(Request[Loaded], frozen=True):
-    """Open the session that the subjects share; what was loaded before is dropped first."""
+    """Open the shared session of the subjects; the previous one is dropped first."""
 
     answered_by = "onnxperf.measure.worker.host:load"
     spec: WorkerSpec
     block_sizes: tuple[int, ...] = ()
-    """Memory to take before, and to hold as long as the session, so that it lies elsewhere than the one before."""
+    """Memory to allocate first and hold as long as the session, so that the session gets another memory layout."""
 
 
 class Hold(Request[Done], frozen=True):
-    """Take over a spec and its inputs, these in memory of the worker's own, and load nothing yet."""
+    """Take over a spec, copy its inputs into the worker's own memory, and load nothing yet."""
 
     answered_by = "onnxperf.measure.worker.host:hold"
     spec: WorkerSpec
@@ -144,33 +144,33 @@ class Prepare(Request[Prepared], frozen=True):
 
 
 class MoveTo(Request[Done], frozen=True):
-    """Use these processors from now on, and no others."""
+    """Use only these processors from now on."""
 
     answered_by = "onnxperf.measure.worker.host:move"
     cpus: tuple[int, ...]
 
 
 class Computed(Reply, frozen=True):
-    """What a subject returned."""
+    """Outputs of a subject."""
 
     names: list[str]
-    """Names of the values of a model; none for a callable."""
+    """Names of a model's outputs; empty for a callable."""
     value: Packed
 
 
 class Compute(Request[Computed], frozen=True):
-    """Call a subject and send what it returns."""
+    """Call a subject and send its outputs."""
 
     answered_by = "onnxperf.measure.worker.host:compute"
     subject: int
     everything: bool = False
-    """Also what lies between inputs and outputs."""
+    """Also send intermediate tensors."""
     file: SharedFile | None = None
-    """Where large values go; without it, they travel in the reply."""
+    """File for large values; without it, they are sent in the reply."""
 
 
 def outputs_in(computed: Computed, files: Files = NO_FILES) -> tuple[list[str], Any]:
-    """Names and values that a subject returned, unpacked."""
+    """Unpacked names and values of a subject's outputs."""
     return computed.names, unpack_value(computed.value, files)
 
 
@@ -194,7 +194,7 @@ class WarmedUp(Reply, frozen=True):
 
     call_ns: float
     retraces: bool = False
-    """TensorFlow traced its function again in call after call."""
+    """Whether TensorFlow retraced its function in several calls."""
 
 
 class WarmUp(Request[WarmedUp], frozen=True):
@@ -211,36 +211,36 @@ class TimedBlock(Reply, frozen=True):
     start_ns: int
     duration_ns: int
     call_ns: list[int] = []
-    """Times of its calls, where each was timed."""
+    """Times of its calls, if each was timed."""
     quickest_ns: float | None = None
-    """Time of a call in the quickest of its pieces."""
+    """Time of a call in its fastest piece."""
     cpu_ns: int | None = None
-    """CPU time of all threads meanwhile, pauses included."""
+    """CPU time of all threads, including pauses."""
     span_ns: int | None = None
-    """Time with all pauses, where there were some."""
+    """Time including pauses, if any."""
     free_pieces: int | None = None
-    """Pieces in which no thread waited for a processor, where that was requested and the kernel tells."""
+    """Number of pieces in which no thread waited for a processor, if requested and reported by the kernel."""
     calls: int | None = None
-    """How many calls it had, where it ended early."""
+    """Number of calls, if it ended early."""
 
 
 class TimeBlock(Request[TimedBlock], frozen=True):
-    """Time calls together."""
+    """Time a block of calls."""
 
     answered_by = "onnxperf.measure.worker.timing:answer_time_block"
     subject: int
     calls: int
     warm_ns: int
     each: bool = False
-    """Also each call by itself, where reading the clock costs nothing beside it."""
+    """Also time each call, if reading the clock is negligible."""
     pieces: int = 1
-    """Parts of the block, as equal as can be, of which the quickest is reported."""
+    """Number of equal pieces of the block; the fastest is reported."""
     every_ns: int = 0
-    """From the start of a call to that of the next, with a pause in between; 0 means without pauses."""
+    """Time between the starts of consecutive calls, with a pause in between; 0 for no pauses."""
     waits: bool = False
-    """Also ask the kernel after every piece, or call, how long threads waited for a processor."""
+    """Also ask the kernel, after every piece or call, how long threads waited for a processor."""
     longest_ns: int = 0
-    """A block that takes longer ends after the piece, or call, that it is in; 0 means never."""
+    """A block that takes longer ends after the current piece or call; 0 for no limit."""
 
 
 class TimedEach(Reply, frozen=True):
@@ -248,7 +248,7 @@ class TimedEach(Reply, frozen=True):
 
     call_ns: list[int]
     waited_ns: list[int] = []
-    """How long threads together waited for a processor in each, where that was requested and the kernel tells."""
+    """Total time that threads waited for a processor in each call, if requested and reported by the kernel."""
 
 
 class TimeEach(Request[TimedEach], frozen=True):
@@ -258,13 +258,13 @@ class TimeEach(Request[TimedEach], frozen=True):
     subject: int
     calls: int
     warm_ns: int | None
-    """Duration of the untimed calls before; None means that there are no others, as in a trace."""
+    """Duration of the untimed calls before; None for no other calls at all, as in a trace."""
     waits: bool = False
     """Also ask the kernel after every call how long threads waited for a processor."""
 
 
 class TimedSplit(Reply, frozen=True):
-    """The parts of every call; none of a plain callable, which cannot be divided."""
+    """Times of the parts of every call; empty for a plain callable, which cannot be divided."""
 
     prepare_ns: list[int]
     compute_ns: list[int]
@@ -284,32 +284,32 @@ class MovedBytes(Reply, frozen=True):
     """Arrays were moved."""
 
     gb_per_s: list[float]
-    """Billions of bytes a second that were read and written, for each of the sizes."""
+    """GB per second, read and written, for each size."""
     free: list[bool]
-    """Whether there was a round of this size in which no thread waited for a processor."""
+    """For each size, whether there was a round in which no thread waited for a processor."""
 
 
 class MoveBytes(Request[MovedBytes], frozen=True):
-    """Read and write arrays with several threads, as fast as they can; needs no session."""
+    """Read and write arrays with several threads at full speed; needs no session."""
 
     answered_by = "onnxperf.measure.worker.bandwidth:answer_move"
     threads: int
     sizes: tuple[int, ...]
-    """Bytes of all arrays of all threads together."""
+    """Total bytes of the arrays of all threads."""
     duration_ns: int
-    """For each size."""
+    """Duration for each size."""
     patience: int = 1
-    """Times as long for a size of which no round was free of other programs."""
+    """Maximum repetitions for a size without any round undisturbed by other programs."""
 
 
 # ---------------------------------------------------------------- instructions
 
 
 class Counted(Reply, frozen=True):
-    """The counts are in the files of callgrind."""
+    """The counts are in callgrind's files."""
 
     instruction_set: str
-    """The widest that the processor has which valgrind shows."""
+    """The widest instruction set of the processor shown by valgrind."""
 
 
 class CountInstructions(Request[Counted], frozen=True):
@@ -319,7 +319,7 @@ class CountInstructions(Request[Counted], frozen=True):
     subject: int
     calls: int
     warm: int
-    """Calls before those."""
+    """Number of warm-up calls."""
     library: str
     """The compiled requests to valgrind."""
 
@@ -328,78 +328,78 @@ class CountInstructions(Request[Counted], frozen=True):
 
 
 class Mark(Struct, frozen=True):
-    """What one step needed."""
+    """Memory of one step."""
 
     before: Resident
     after: Resident
     peak_bytes: int | None
-    """None where the kernel cannot reset its high-water mark."""
+    """None if the kernel cannot reset its high-water mark."""
     start_ns: int
     duration_ns: int
 
 
 class ProbedStep(Reply, frozen=True):
-    """A step was taken; no mark means that there is no such step, as with loading a plain callable."""
+    """A step was executed; without a mark there is no such step, as when loading a plain callable."""
 
     mark: Mark | None
     conditions: dict[str, Scalar] = {}
     output_bytes: int | None = None
-    """Size of what a call returned, where it is known."""
+    """Size of the outputs of a call, if known."""
 
 
 class ProbeStep(Request[ProbedStep], frozen=True):
-    """Take a step of the first subject, and measure what memory it needs."""
+    """Execute a step of the first subject and measure its memory."""
 
     answered_by = "onnxperf.measure.worker.memory_probe:probe_step"
     step: StepName
 
 
 class CalledMany(Reply, frozen=True):
-    """Many calls were made, and this is resident afterwards."""
+    """Resident memory after many calls."""
 
     resident: Resident
 
 
 class CallMany(Request[CalledMany], frozen=True):
-    """Call the first subject often, and measure what memory is left in use."""
+    """Call the first subject many times and measure the memory that remains in use."""
 
     answered_by = "onnxperf.measure.worker.memory_probe:call_many"
     calls: int
 
 
 class TracedLines(Reply, frozen=True, kw_only=True):
-    """A function was called, and memory read between its lines."""
+    """Memory between the lines of a called function."""
 
     function: str
     file: str
     first_line: int
     texts: list[str]
-    """The lines of the function; empty where the worker cannot read them."""
+    """Source lines of the function; empty if the worker cannot read them."""
     lines: list[LineMemory]
-    """Those that ran, without their text."""
+    """The executed lines, without their text."""
     start_bytes: int
     end_bytes: int
     exact: bool
     error: str
-    """What ended the function; empty where it returned."""
+    """Error that ended the function; empty if it returned."""
     error_line: int | None
 
 
 class TraceLines(Request[TracedLines], frozen=True):
-    """Call a function of the user once, and measure what memory each of its lines needs."""
+    """Call a user function once and measure the memory of each of its lines."""
 
     answered_by = "onnxperf.measure.worker.lines:answer_trace_lines"
     subject: int
 
 
 class TrackAllocations(Request[Done], frozen=True):
-    """Call a subject while memray records the memory that is taken."""
+    """Call a subject while memray records its allocations."""
 
     answered_by = "onnxperf.measure.worker.allocations:track_allocations"
     subject: int
     calls: int
     path: str
-    """File to write; it does not exist yet."""
+    """Output file; it must not exist yet."""
 
 
 # ---------------------------------------------------------------- stacks
@@ -428,7 +428,7 @@ class CalledFor(Reply, frozen=True):
 
 
 class CallFor(Request[CalledFor], frozen=True):
-    """Call a subject for some time, while another program watches."""
+    """Call a subject for some time while another program watches."""
 
     answered_by = "onnxperf.measure.worker.python_stack:answer_call_for"
     subject: int
@@ -439,7 +439,7 @@ class CallFor(Request[CalledFor], frozen=True):
 
 
 def handles_of(request: Request[Any]) -> list[int]:
-    """Open files that go with a request, by their numbers in the parent; they are sent after it, in this order."""
+    """Open files that belong to a request, as file descriptors of the parent; they are sent after it, in this order."""
     if isinstance(request, Compute):
         return [] if request.file is None else [request.file.handle]
     spec = getattr(request, "spec", None)
@@ -447,31 +447,31 @@ def handles_of(request: Request[Any]) -> list[int]:
 
 
 def decoder_of(base: type[Struct]) -> Callable[[bytes | bytearray], Any]:
-    """Decodes a number and any of the messages derived from `base`; refuses everything else."""
+    """Decoder of a number and any message type derived from `base`; it rejects everything else."""
     kinds = reduce(or_, base.__subclasses__())
     return msgspec.msgpack.Decoder(GenericAlias(tuple, (int, kinds))).decode
 
 
 encode = msgspec.msgpack.Encoder().encode
-"""Messages travel as (number, message); a reply bears the number of its request."""
+"""Messages are sent as (number, message); a reply has the number of its request."""
 
 
 @cache
 def _decoder(base: type[Struct], _kinds: int) -> Callable[[bytes | bytearray], Any]:
-    """Made with the first message: neither side needs that of the other, and a worker has to start fast.
+    """Built on the first message: neither side needs the other's decoder, and workers must start fast.
 
-    Made again where a module brought more messages since then.
+    Rebuilt if a module has defined more messages since then.
     """
     return decoder_of(base)
 
 
 def decode_request(data: bytes | bytearray) -> tuple[int, Request[Any]]:
-    """A request with its number."""
+    """Decode a request and its number."""
     found: tuple[int, Request[Any]] = _decoder(Request, len(Request.__subclasses__()))(data)
     return found
 
 
 def decode_reply(data: bytes) -> tuple[int, Reply]:
-    """A reply with the number of its request."""
+    """Decode a reply and the number of its request."""
     found: tuple[int, Reply] = _decoder(Reply, len(Reply.__subclasses__()))(data)
     return found

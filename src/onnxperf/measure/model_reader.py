@@ -1,4 +1,4 @@
-"""Models are read in a child process with limits, one for all of them: what strangers made is never parsed here."""
+"""Models are read in one child process with limits, so that untrusted files are never parsed in this process."""
 
 from __future__ import annotations
 
@@ -36,16 +36,17 @@ from onnxperf.records.view import Dims, GraphView
 from onnxperf.wording.numbers import plain, size
 
 READ_TIMEOUT_S = 60.0
-"""For one look into a model, where a command has no time limit of its own."""
+"""Time limit for reading a model, if a command has no time limit of its own."""
 _MEMORY_BYTES = 1 << 29
 _MEMORY_PER_BYTE = 8
-"""What reading a model may take: so much, and so much for each byte of its file."""
+"""Memory limit for reading a model: a fixed part, and a part per byte of its file."""
 _MEMORY_PER_BYTE_OF_VALUES = 128
-"""The same, where the value of each element is read, too: a number is an object then."""
+"""The part per byte if the value of each element is read too: every number then becomes an object."""
 _REPLY_BYTES = 32 << 20
-"""What an answer may have, which this process has to hold; and half of what is justified by the size of the file."""
+"""Base size limit of a reply, which this process has to hold; half of the memory justified by the file size is
+added."""
 _OUT_OF_MEMORY = ("allocate memory", "bad_alloc", "MemoryError")
-"""What libraries write before they end a process that has no memory left."""
+"""Error texts of libraries that run out of memory."""
 _SPEC = WorkerSpec(subjects=(), threads=1, feeds={}, runtime=READER)
 
 R = TypeVar("R", bound=Reply)
@@ -56,7 +57,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 class _Reader:
-    """The process that reads, started with the first model and kept for all others; a new one where it was lost."""
+    """The reader process, started with the first model and kept for all others; restarted if lost."""
 
     def __init__(self) -> None:
         self._worker: ProcessWorker | None = None
@@ -64,7 +65,7 @@ class _Reader:
         self._lock = threading.RLock()
 
     def start(self) -> ProcessWorker:
-        """The process, which may still be starting."""
+        """The reader process, which may still be starting."""
         with self._lock:
             if self._worker is not None and not self._is_usable(self._worker):
                 self.close()
@@ -73,11 +74,11 @@ class _Reader:
             return self._worker
 
     def ask(self, request: Request[R], timeout_s: float, memory_bytes: int) -> R:
-        """Send a request and wait for its reply, which may not take more than that."""
+        """Send a request and wait for its reply, within these limits."""
         try:
             return self._ask(request, timeout_s, memory_bytes)
         except WorkerLost as error:
-            # It also dies with the thread that started it, and that may end while another one asks.
+            # It also dies with the thread that started it, which may end while another thread asks.
             if error.status != "crashed" or error.signal != getattr(signal, "SIGKILL", 9):
                 raise
             return self._ask(request, timeout_s, memory_bytes)
@@ -88,7 +89,7 @@ class _Reader:
             worker.wait_until_ready()
             worker.timeout_s = timeout_s
             worker.largest_reply_bytes = _REPLY_BYTES + (memory_bytes - _MEMORY_BYTES) // 2
-            if sys.platform != "linux":  # where the kernel does not hold the reader to it
+            if sys.platform != "linux":  # elsewhere the kernel does not enforce the limit
                 worker.memory_limit_bytes = memory_bytes
             return worker.ask(request)
 
@@ -100,7 +101,7 @@ class _Reader:
             self._worker = None
 
     def _is_usable(self, worker: ProcessWorker) -> bool:
-        """Whether it is ours, alive, and owes no answer: after Ctrl-C it is still busy with what was not wanted."""
+        """Whether it is ours, alive, and owes no answer: after Ctrl-C it is still busy with the canceled request."""
         return self._owner == os.getpid() and not worker.ended and (worker.idle or worker.starting)
 
 
@@ -109,7 +110,7 @@ atexit.register(_READER.close)
 
 
 def start_reader() -> None:
-    """Let the process start while this one is busy with something else; what prevents it is raised when it is asked."""
+    """Start the reader in the background; an error is raised with the first request."""
     with contextlib.suppress(OnnxperfError, OSError):
         _READER.start()
 
@@ -118,7 +119,7 @@ def start_reader() -> None:
 
 
 def open_placed(placed: Placed, timeout_s: float | None = None) -> Model:
-    """A model that was read and found to be whole."""
+    """Read and validate a model."""
     model = Model(placed.label, placed.path, "", (), (), (), 0, what=placed.what, timeout_s=timeout_s)
     found = _ask(lambda place: Open(place, placed.alone), model)
     return replace(
@@ -134,13 +135,13 @@ def open_placed(placed: Placed, timeout_s: float | None = None) -> Model:
 
 
 def files_of(model: Model) -> tuple[Path, ...]:
-    """The file of a model, and those of its external data."""
-    found = _ask(lambda place: Open(place, alone=False), model)  # what is alone was refused before
+    """The file of a model and its external data files."""
+    found = _ask(lambda place: Open(place, alone=False), model)  # a model that must be alone was validated before
     return model.path, *(Path(os.fsdecode(file)) for file in found.files)
 
 
 def view_of(model: Model, values: bool = False, shapes: Mapping[str, Dims] | None = None) -> GraphView:
-    """A model to be shown; `values` adds those of all tensors, `shapes` replace those of inputs."""
+    """A model to show; `values` adds the values of all tensors, `shapes` overrides those of inputs."""
     settled = dict(shapes) if shapes is not None else None
     per_byte = _MEMORY_PER_BYTE_OF_VALUES if values else _MEMORY_PER_BYTE
     found = _ask(lambda place: View(place, values, settled), model, values, per_byte).view
@@ -148,60 +149,60 @@ def view_of(model: Model, values: bool = False, shapes: Mapping[str, Dims] | Non
 
 
 def outline_of(model: Model, named: bool = False, copy: Path | None = None) -> Outlined:
-    """The graph of a model; `named` gives every node a name of its own, and writes a `copy` where they need them."""
+    """The graph of a model; `named` gives every node a unique name and writes a `copy` if names were missing."""
     return _ask(lambda place: Outline(place, named, str(copy.absolute()) if copy is not None else ""), model)
 
 
 def outline_of_file(path: Path, what: str) -> Outlined:
-    """The graph in a file that onnxruntime wrote."""
+    """The graph in a file written by onnxruntime."""
     return outline_of(written_model(path, what))
 
 
 def random_operators_of(model: Model) -> tuple[str, ...]:
-    """Operators of a model that draw random numbers, found without a call."""
+    """Operators of a model that draw random numbers, found without running it."""
     return _ask(FindRandom, model).operators
 
 
 def work_of_nodes(model: Model, shapes: Shapes) -> dict[str, float]:
-    """Work of every node of the main graph by its name, where shapes are known."""
+    """Work of every node of the main graph by name, if its shapes are known."""
     return _ask(lambda place: Weigh(place, dict(shapes)), model).work
 
 
 def sizes_of(model: Model, shapes: Shapes) -> Sized:
-    """Bytes of the tensors of a model whose inputs have these shapes."""
+    """Sizes in bytes of the tensors of a model with these input shapes."""
     return _ask(lambda place: SizeUp(place, dict(shapes)), model)
 
 
 def sizes_of_file(path: Path, what: str) -> Sized:
-    """The same of a file that onnxruntime wrote."""
+    """Sizes of the tensors in a file written by onnxruntime."""
     return sizes_of(written_model(path, what), {})
 
 
 def applied(model: Model, function: str, question: bytes, weights: bool = False) -> bytes:
-    """What a function of ours, `module:function`, answers to a question about the graph of a model."""
+    """Answer of one of our functions, `module:function`, to a question about a model's graph."""
     return _ask(lambda place: Apply(place, function, question), model, weights).answer
 
 
 def source_of(model: Model) -> str:
-    """The Python source that the numpy runtime compiles a model into."""
+    """Python source generated by the numpy runtime for a model."""
     return _ask(Translate, model, weights=True).source
 
 
 def written_model(path: Path, what: str) -> Model:
-    """A file that onnxruntime wrote, as a model to ask about."""
+    """A file written by onnxruntime, as a model to read."""
     return Model(path.stem, path, "", (), (), (), 0, what=what)
 
 
 def _ask(
     question: Callable[[ModelPlace], Request[R]], model: Model, weights: bool = False, per_byte: int = _MEMORY_PER_BYTE
 ) -> R:
-    """Ask the reader; whatever goes wrong there is wrong with the model.
+    """Ask the reader; any failure there counts as an error in the model.
 
-    External data count for what it may take only where the `weights` are read, too.
+    External data count toward the memory limit only if the `weights` are read too.
     """
     memory_bytes = _MEMORY_BYTES + per_byte * max(_file_bytes(model), model.size_bytes if weights else 0)
     timeout_s = model.timeout_s or READ_TIMEOUT_S
-    path = model.path.absolute()  # the reader stays in the folder in which it was started
+    path = model.path.absolute()  # the reader stays in the folder it was started in
     place = ModelPlace(name=os.fsencode(path), what=model.what, memory_bytes=memory_bytes)
     try:
         return _READER.ask(question(place), timeout_s, memory_bytes)
@@ -217,7 +218,7 @@ def _refuse(error: SubjectError, model: Model, memory_bytes: int, timeout_s: flo
     elif error.status == "oom" or any(words in error.reason for words in _OUT_OF_MEMORY):
         reason = f"{what} needs more than {size(memory_bytes)} of memory to be read; simplify the model"
     elif isinstance(error.__cause__, msgspec.MsgspecError | UnicodeDecodeError):
-        reason = f"{what} is damaged: it holds a text that is not UTF-8; export it again"
+        reason = f"{what} is damaged: it contains text that is not UTF-8; export it again"
     else:
         reason = f"{what} cannot be read: {error.reason}"
     raise BadModel(reason) from error
@@ -227,4 +228,4 @@ def _file_bytes(model: Model) -> int:
     try:
         return model.path.stat().st_size
     except (OSError, ValueError):
-        return 0  # the reader raises what is wrong with it
+        return 0  # the reader raises the error

@@ -1,4 +1,4 @@
-"""Samples of Python and compiled frames, taken by py-spy from outside while a worker makes calls."""
+"""Samples of Python and compiled frames, taken externally by py-spy while a worker makes calls."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from onnxperf.programs import find_program
 from onnxperf.wording.numbers import plain
 
 GRACE_S = 60.0
-"""Beyond the time of sampling: py-spy first reads the symbols of all libraries."""
+"""Extra time beyond sampling: py-spy first reads the symbols of all libraries."""
 
 
 def find_py_spy() -> str:
-    """The program, beside this interpreter or on the path."""
+    """Path of py-spy, next to this interpreter or on PATH."""
     found = find_program("py-spy", [str(Path(sys.executable).parent)]) or find_program("py-spy")
     if found is None:
         raise MissingExtra("py-spy", "stack")
@@ -27,7 +27,7 @@ def find_py_spy() -> str:
 
 
 def record(pid: int, keep_busy: Callable[[], object], output: Path, duration_s: float, rate: int) -> None:
-    """Sample a process until py-spy is done, and keep it busy meanwhile."""
+    """Sample a process until py-spy is done, and keep it busy during that time."""
     command = [find_py_spy(), "record", "--native", "--idle", "--format", "raw", "--output", str(output)]
     command += ["--duration", str(max(1, round(duration_s))), "--rate", str(rate), "--pid", str(pid)]
     log = output.with_suffix(".log")
@@ -54,4 +54,4 @@ def _complaint(text: str) -> str:
     reasons = [
         line for line in lines if "error" in line.lower() or "denied" in line.lower() or "reason" in line.lower()
     ]
-    return " ".join((reasons or lines or ["it ended without a message"])[:2])
+    return " ".join((reasons or lines or ["it exited without a message"])[:2])

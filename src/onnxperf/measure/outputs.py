@@ -1,4 +1,4 @@
-"""What a subject computes, brought from its worker: large values lie in a file that both have open."""
+"""Outputs of a subject, fetched from its worker; large values are in a file that both processes have open."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from onnxperf.measure.shared import CAN_SHARE, map_file, new_file
 
 
 def compute(worker: Worker, subject: int, everything: bool = False) -> tuple[list[str], Any]:
-    """Names and values that a call returns; with `everything`, also of what lies between inputs and outputs."""
+    """Names and values of a call's outputs; with `everything`, also of intermediate tensors."""
     file = None
     if CAN_SHARE:
-        with contextlib.suppress(OSError):  # no room for a file: as messages, they need more memory, but arrive
+        with contextlib.suppress(OSError):  # no space for a file: messages need more memory, but work
             file = new_file()
     computed = worker.ask(Compute(subject, everything, file))
     return outputs_in(computed, {} if file is None else {file.handle: map_file(file.handle)})

@@ -1,4 +1,4 @@
-"""Arrays and what models return, packed to travel to another process and back; numpy is imported with the first."""
+"""Arrays and model outputs, packed for other processes; numpy is imported on first use."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
     Write = Callable[[Array], SharedBytes]
 
 _SHARED_BYTES = 1 << 20
-"""Inputs from this size on are not copied into messages."""
+"""Inputs of this size or more are not copied into messages."""
 _SHARED_OUTPUT_BYTES = 1 << 12
-"""Outputs from this size on are not: there is a file for them anyway."""
+"""Outputs of this size or more are not copied into messages: there is a file for them anyway."""
 _TEXTS = "OUST"
-"""Kinds of arrays of texts, or of whatever else Python has."""
+"""Kinds of string and object arrays."""
 Item = str | int | float | bool | None
 NO_FILES: Files = {}
-"""Contents of files, by their numbers in the parent."""
+"""Contents of files by their file descriptors in the parent."""
 
 
 class PackedTensor(Struct, frozen=True, tag="tensor"):
-    """An array on its way to another process."""
+    """An array packed for another process."""
 
     dtype: str
     shape: tuple[int, ...]
     strides: tuple[int, ...]
-    """Steps in bytes, kept because a runtime may have to copy what is not contiguous, and that takes time; none for an
-    output, whose layout matters to nothing."""
+    """Strides in bytes, kept because a runtime may have to copy non-contiguous arrays, which takes time; empty for
+    outputs, whose layout does not matter."""
     data: bytes | list[Item] | SharedBytes
-    """The values in C order, or where they are, or texts and what else an array of objects holds."""
+    """The values in C order, or their location in a file, or the items of a string or object array."""
 
     @property
     def nbytes(self) -> int:
@@ -50,26 +50,26 @@ class PackedTensor(Struct, frozen=True, tag="tensor"):
 
 
 class PackedList(Struct, frozen=True, tag="list"):
-    """A list or tuple on its way to another process."""
+    """A list or tuple packed for another process."""
 
     items: list[Packed]
 
 
 class PackedDictionary(Struct, frozen=True, tag="map"):
-    """A dictionary on its way to another process."""
+    """A dictionary packed for another process."""
 
     keys: list[str | int | float]
     values: list[Packed]
 
 
 Packed = PackedTensor | PackedList | PackedDictionary | None
-"""A value of a model on its way to another process; None is an optional without a value."""
+"""A value of a model packed for another process; None is an optional without a value."""
 
 
 def pack_feeds(arrays: Mapping[str, Any], elsewhere: bool = False) -> dict[str, PackedTensor]:
-    """Turn arrays into messages; strings travel as text, and the values of large arrays in a file that all share.
+    """Turn arrays into messages; strings are sent as text, and the values of large arrays are put into a shared file.
 
-    What travels to a process `elsewhere`, on another machine, holds its values.
+    With `elsewhere`, for a process on another machine, messages contain all values.
     """
     import numpy as np
 
@@ -77,7 +77,7 @@ def pack_feeds(arrays: Mapping[str, Any], elsewhere: bool = False) -> dict[str, 
     large = {name: array for name, array in plain.items() if CAN_SHARE and not elsewhere and _is_large(array)}
     shared: dict[str, SharedBytes] = {}
     if large:
-        with contextlib.suppress(OSError):  # no room for a file: as messages, they need more memory, but arrive
+        with contextlib.suppress(OSError):  # no space for a file: messages need more memory, but work
             shared = dict(zip(large, share(large.values()), strict=True))
     return {name: _pack(array, shared.get(name)) for name, array in plain.items()}
 
@@ -89,7 +89,7 @@ def _is_large(array: Array) -> bool:
 def _pack(array: Array, shared: SharedBytes | None = None, strides: tuple[int, ...] | None = None) -> PackedTensor:
     if array.dtype.kind in _TEXTS:
         return PackedTensor("string", array.shape, (), [_item(each) for each in array.ravel().tolist()])
-    # A name does not include the byte order, a record has none, and ml_dtypes' types have nothing but a name.
+    # A name omits the byte order, records have no name, and ml_dtypes' types have only a name.
     import numpy as np
 
     has_name = array.dtype.isnative and array.dtype.type is not np.void
@@ -99,7 +99,7 @@ def _pack(array: Array, shared: SharedBytes | None = None, strides: tuple[int, .
 
 
 def _item(value: Any) -> Item:
-    """A text as it is, a number too: 1 is not "1"; of any other object, what Python writes for it."""
+    """Strings and numbers unchanged (1 is not "1"); for any other object its repr."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     import numpy as np
@@ -112,32 +112,32 @@ def _item(value: Any) -> Item:
 
 
 def handles_in(feeds: Iterable[Mapping[str, PackedTensor]]) -> list[int]:
-    """The files that hold values of these arrays."""
+    """The files that contain values of these arrays."""
     data = (tensor.data for tensors in feeds for tensor in tensors.values())
     return list(dict.fromkeys(each.file.handle for each in data if isinstance(each, SharedBytes)))
 
 
 def unpack_feeds(tensors: Mapping[str, PackedTensor], files: Files = NO_FILES) -> dict[str, Array]:
-    """Turn messages into arrays that can be written to and have the layout of the originals."""
+    """Turn messages into writable arrays with the layout of the originals."""
     return {name: _unpack(tensor, files) for name, tensor in tensors.items()}
 
 
 def pack_outputs(value: Any, file: SharedFile | None, files: Mapping[int, int]) -> Packed:
-    """Turn whatever a model or a callable returns into messages; large arrays go into a file that the parent sent."""
+    """Turn the result of a model or callable into messages; large arrays are put into a file sent by the parent."""
     if file is None:
         return pack_value(value)
     handle = files[file.handle]
     try:
         with writing(file, handle) as write:
             return pack_value(value, write)
-    except OSError:  # no room for a file: as messages, they need more memory, but arrive
+    except OSError:  # no space for a file: messages need more memory, but work
         return pack_value(value)
     finally:
         os.close(handle)
 
 
 def pack_value(value: Any, write: Write | None = None) -> Packed:
-    """Turn a value into messages; with `write`, arrays that are worth it go into a file."""
+    """Turn a value into messages; with `write`, large arrays are put into a file."""
     import numpy as np
 
     if value is None:
@@ -200,7 +200,7 @@ def _dtype(name: str) -> np.dtype[Any]:
     try:
         return np.dtype(name)
     except TypeError:
-        import ml_dtypes  # bfloat16 and its kin; installed with onnx
+        import ml_dtypes  # bfloat16 and similar types; installed with onnx
 
         dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
         return dtype

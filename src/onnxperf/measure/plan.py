@@ -1,4 +1,4 @@
-"""How long, how often and in what order: the arithmetic of a race, decided before its ratios are known."""
+"""The plan of a race (durations, repetitions, order), made before its ratios are known."""
 
 from __future__ import annotations
 
@@ -18,108 +18,110 @@ from onnxperf.records.race import FEWEST_ROUNDS, MIN_ROUNDS, MIN_UNITS
 
 BLOCK_NS = 10_000_000
 WARM_NS = 3_000_000
-"""Untimed calls after a thaw: caches are cold and threads asleep."""
+"""Time of untimed calls after a thaw, when caches are cold and threads asleep."""
 LONGEST_BLOCK_NS = 50 * BLOCK_NS
-"""A block that takes longer than planned ends here: threads that wait for each other were a thousand times slower while
-other programs had a processor, and hundreds of such calls in one block outlasted the race."""
+"""A block that takes longer than planned ends here. While other programs used a processor, calls whose threads wait for
+each other were a thousand times slower, and one block of them outlasted the race."""
 DEFAULT_TIME_S = 9.0
 _LONGEST_DEFAULT_TIME_S = 60.0
-"""Where no time was requested, so much for five launches, or else for 20 rounds."""
+"""If no time was requested: the limit for five launches, or else for 20 rounds."""
 _LONGEST_FOR_A_VERDICT_S = 300.0
-"""So much for the fewest rounds that can give one, where subjects are costly and no time was requested."""
+"""If no time was requested and subjects are slow: the limit for the minimum number of rounds for a verdict."""
 GOOD_LAUNCHES = 8
-"""Of so many, one that is unlucky no longer counts; fewer, but at least five, have a wider interval."""
+"""With so many launches, one outlier no longer matters; with fewer, but at least five, the interval is wider."""
 _BLOCK_MARGIN = 1.1
-"""Calls are chosen for a little more than BLOCK_NS, so that a block stays above it when the machine speeds up."""
+"""Calls are planned for slightly more than BLOCK_NS, so that a block stays above it if the machine speeds up."""
 _OVERHEAD_NS = 300_000
-"""Signals and messages around a block."""
+"""Time of the signals and messages around a block."""
 PARTS_EVERY = 5
-"""Rounds between calls whose parts are timed."""
+"""Rounds between timings of the parts of calls."""
 _SINGLE_CALLS = 50
-"""Single calls behind each block: after the 20 rounds of the shortest race there are enough of them for a p99."""
+"""Single calls after each block: the 20 rounds of the shortest race then suffice for a p99."""
 _PART_CALLS = 250
-"""Calls whose parts are timed, at most."""
+"""Maximum number of calls whose parts are timed."""
 _PIECES = 20
-"""Of half a millisecond: between what another guest of the host disturbs, some are left alone."""
+"""Pieces of half a millisecond: some of them are not disturbed by other guests of the host."""
 _EACH_NS = 100_000
-"""Calls from this length on are timed one by one inside blocks: reading the clock is less than a thousandth of them."""
+"""Calls of this length or more are timed one by one inside blocks: reading the clock takes less than 0.1 % of them."""
 FEWEST_PACED_CALLS = 3
-"""In a block with pauses, however long these are."""
+"""Minimum number of calls in a block with pauses, regardless of their length."""
 _FEWEST_SPLIT_CALLS = 3
-"""However slow they are: their parts have a median then."""
+"""Minimum number of calls whose parts are timed, so that a median exists."""
 
 
 PILOT_UNITS = MIN_UNITS
-"""Launches or set-ups after which the plan is revised: they show what a renewal costs, and where the noise sits."""
+"""Launches or set-ups after which the plan is revised: they show the cost of a renewal and the source of the noise."""
 _LONGER_NS = {GOOD_LAUNCHES: 30e9, MIN_UNITS: _LONGEST_DEFAULT_TIME_S * 1e9}
-"""What so many launches may take where no time was requested, and the usual one is too short for five."""
+"""Limits for so many launches if no time was requested and the default is too short for five."""
 _EARLIEST_LOOK = PILOT_UNITS + 1
 _EARLY_LOOK = 1 / 3
-"""Part of a race after which its data are looked at, besides its end."""
+"""Fraction of a race after which the interim analysis takes place."""
 _SHORTEST_UNIT = 4
-"""Rounds: the 20 of the shortest race that may give a verdict on a small difference are five units."""
+"""Rounds per unit: the 20 rounds of the shortest race that can decide a small difference are five units."""
 _USUAL_NOISE = 2.0
-"""How much rounds of one unit differ, compared with units: found on quiet machines."""
+"""Variation of rounds within a unit relative to that between units, measured on quiet machines."""
 _LEAST_NOISE, _MOST_NOISE = 1.0, 5.0
-"""A pilot of few units is not believed beyond these."""
+"""Limits for estimates from a pilot of few units."""
 _RENEWAL_SHARE = 0.5
-"""What launches beyond the fifth may take at most, compared with the measuring time, where rounds were requested."""
+"""Maximum time of launches beyond the fifth, relative to the measuring time, if rounds were requested."""
 _MOST_RENEWAL_SHARE = 0.8
-"""What fewer than five launches may take at most: each shows more than all the rounds that it costs."""
+"""Maximum share of time for fewer than five launches: each shows more than all the rounds it replaces."""
 
 
 class Costs(Struct, frozen=True):
-    """What the start of a race has shown."""
+    """Costs observed at the start of a race."""
 
     start_ns: float
-    """Starting all workers anew until they are warm; from a pool of processes, loading everything into others."""
+    """Time for restarting all workers until they are warm; with a process pool, for loading everything into other
+    processes."""
     set_up_ns: float
-    """Opening and binding all sessions in workers that run."""
+    """Time for opening and binding all sessions in running workers."""
     call_ns: tuple[float, ...]
-    """A call of each subject."""
+    """Time of a call of each subject."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """A race in numbers.
+    """The plan of a race.
 
-    Where its memory lies makes the same session faster or slower, by 1 % as a rule and by 10 % at times, and no number
-    of rounds shows that. So a race has units that are independent of each other: launches, which start all workers
-    anew, or where that is too costly, set-ups, which open all sessions anew.
+    The memory layout of a session changes its speed, usually by 1 % and sometimes by 10 %, which no number of rounds
+    reveals. A race therefore consists of independent units: launches, which restart all workers, or, if that is too
+    expensive, set-ups, which reopen all sessions.
     """
 
     rounds: int
-    """Rounds of the whole race, at most."""
+    """Maximum number of rounds of the race."""
     rounds_per_unit: int
-    """Rounds after which workers are started, or sessions opened, anew."""
+    """Rounds after which workers are restarted or sessions reopened."""
     units_per_launch: int
-    """Units after which workers are started anew; all others open only their sessions anew."""
+    """Units after which workers are restarted; all other units only reopen sessions."""
     looks: tuple[int, ...]
-    """Units after which the data are looked at; the last one ends the race."""
+    """Units after which the data are analyzed; the last one ends the race."""
     calls: tuple[int, ...]
-    """Calls per block of each subject."""
+    """Number of calls per block of each subject."""
     single_calls: tuple[int, ...]
-    """Single calls of each subject, behind each of its blocks; 0 where all calls in blocks are timed one by one."""
+    """Single calls of each subject after each of its blocks; 0 if all calls in blocks are timed one by one."""
     pieces: int
-    """Pieces of each block, of which the quickest is least disturbed; alike for all subjects, or one would gain."""
+    """Pieces of each block, of which the fastest is least disturbed; equal for all subjects, since otherwise one would
+    have an advantage."""
     split_calls: tuple[int, ...]
-    """Calls of each subject whose parts are timed, as often; 0 where they are not requested."""
+    """Calls of each subject whose parts are timed; 0 if not requested."""
     round_ns: float
-    """Time of a round, with what is timed beside its blocks."""
+    """Time of a round, including timings outside its blocks."""
     renewal_ns: float
-    """Mean time of what comes between two units."""
+    """Mean time between two units."""
     needed: int
-    """Rounds without which not even a large difference is decided."""
+    """Minimum number of rounds for deciding even a large difference."""
     is_fixed: bool
-    """Its rounds were requested, and stay as they are."""
+    """Whether the number of rounds was requested and stays fixed."""
 
     def seconds_for(self, rounds: int) -> float:
-        """How long so many rounds would take."""
+        """Duration of so many rounds."""
         units = _Units(rounds, self.rounds_per_unit, self.units_per_launch, self.renewal_ns)
         return units.taking_ns(self.round_ns) / 1e9
 
 
 def make_plan(costs: Costs, options: RaceOptions) -> Plan:
-    """Plan a race from its costs; its time is for all that comes after the first start."""
+    """Plan a race from its costs; the time budget covers everything after the first start."""
     call_ns, budget_ns = costs.call_ns, (options.time or DEFAULT_TIME_S) * 1e9
     every_ns = pace_ns(options)
     calls = tuple(options.calls_per_block or calls_per_block(each, every_ns) for each in call_ns)
@@ -160,7 +162,7 @@ class _Units(NamedTuple):
 
 
 def _launches(costs: Costs, round_ns: float, budget_ns: float, options: RaceOptions) -> _Units | None:
-    """As many launches as the time allows, but five at least; None where these do not fit."""
+    """As many launches as the time allows, at least five; None if these do not fit."""
     start_ns = costs.start_ns
     usual = rounds_between(start_ns, round_ns, _USUAL_NOISE)
     if options.blocks:
@@ -180,11 +182,11 @@ def _launches(costs: Costs, round_ns: float, budget_ns: float, options: RaceOpti
 
 
 def _few_launches(costs: Costs, round_ns: float, budget_ns: float, options: RaceOptions) -> _Units | None:
-    """Less than five launches, but two at least, with sessions opened anew in between; None where these do not fit."""
+    """Two to four launches, with sessions reopened in between; None if these do not fit."""
     usual = rounds_between(costs.set_up_ns, round_ns, _USUAL_NOISE)
     for launches in () if options.blocks else range(MIN_UNITS - 1, 1, -1):
         starts_ns, longest_ns = (launches - 1) * costs.start_ns, _longest_ns(budget_ns, options)
-        time_ns = min(longest_ns, budget_ns + starts_ns)  # where none was requested, starts come on top of it
+        time_ns = min(longest_ns, budget_ns + starts_ns)  # if none was requested, starts are added to it
         each_ns = (time_ns - starts_ns) / launches
         least = math.ceil(MIN_UNITS / launches)
         longest = _longest_unit(least, each_ns - (least - 1) * costs.set_up_ns, round_ns)
@@ -196,7 +198,8 @@ def _few_launches(costs: Costs, round_ns: float, budget_ns: float, options: Race
 
 
 def _set_ups(costs: Costs, round_ns: float, budget_ns: float, options: RaceOptions) -> _Units:
-    """Sessions opened anew in one launch; with very costly calls not even that. Requested rounds may have several."""
+    """Sessions reopened within one launch, or not at all if calls are very slow. Requested rounds may have several
+    launches."""
     launches = _affordable_launches(costs, round_ns, budget_ns, options) if options.blocks else 1
 
     def units_of(rounds: int) -> _Units:
@@ -217,7 +220,7 @@ def _set_ups(costs: Costs, round_ns: float, budget_ns: float, options: RaceOptio
 
 
 _WAYS: tuple[Callable[[Costs, float, float, RaceOptions], _Units | None], ...] = (_launches, _few_launches, _set_ups)
-"""The first that fits is best."""
+"""Ordered by preference: the first that fits is used."""
 
 
 def _in_launches(rounds: int, rounds_each: int, per_launch: int, costs: Costs) -> _Units:
@@ -228,49 +231,49 @@ def _in_launches(rounds: int, rounds_each: int, per_launch: int, costs: Costs) -
 
 
 def has_room_for_launches(subjects: int, options: RaceOptions) -> bool:
-    """Whether a race may have more than one launch, however short its calls are."""
+    """Whether a race can have more than one launch, even if its calls are short."""
     turn_ns = WARM_NS + (0 if options.calls_per_block else BLOCK_NS)
     rounds = (options.time or DEFAULT_TIME_S) * 1e9 / (subjects * turn_ns)
     return (options.blocks or rounds) >= MIN_ROUNDS
 
 
 def _longest_unit(units: int, time_ns: float, round_ns: float) -> int:
-    """Rounds of each of so many units that share a time; 0 where these are too few."""
+    """Rounds per unit if so many units share this time; 0 if too few."""
     rounds = int(time_ns / (units * round_ns))
     return rounds if rounds >= _SHORTEST_UNIT else 0
 
 
 def _longest_ns(budget_ns: float, options: RaceOptions) -> float:
-    """What a race may take: a requested time is kept to."""
+    """Maximum time of a race: exactly the requested time, if any."""
     return budget_ns if options.time is not None else max(budget_ns, _LONGEST_DEFAULT_TIME_S * 1e9)
 
 
 def _affordable_launches(costs: Costs, round_ns: float, budget_ns: float, options: RaceOptions) -> int:
-    """How many launches requested rounds may be divided between."""
+    """Maximum number of launches for a requested number of rounds."""
     start_ns = max(costs.start_ns, 1.0)
     few = min(1 + int(_MOST_RENEWAL_SHARE * _longest_ns(budget_ns, options) / start_ns), MIN_UNITS)
     return max(few, 1 + int(_RENEWAL_SHARE * max(budget_ns, (options.blocks or 0) * round_ns) / start_ns))
 
 
 def rounds_between(renewal_ns: float, round_ns: float, noise: float) -> int:
-    """Rounds of a unit that make the most of a given time (Kalibera and Jones), an even number for the order's balance.
+    """Optimal rounds per unit for a given time (Kalibera and Jones), an even number to balance the order.
 
-    `noise` is how much rounds of one unit differ, compared with units.
+    `noise` is the variation of rounds within a unit relative to that between units.
     """
     rounds = min(max(noise, _LEAST_NOISE), _MOST_NOISE) * math.sqrt(renewal_ns / round_ns)
     return max(_SHORTEST_UNIT, 2 * math.ceil(rounds / 2))
 
 
 def units_within(time_ns: float, renewal_ns: float, round_ns: float, rounds_each: int) -> int:
-    """Units that fit into a time, each with its renewal."""
+    """Number of units, with their renewals, that fit into a time."""
     return max(int(time_ns / (renewal_ns + rounds_each * round_ns)), 0)
 
 
 def hastened(plan: Plan, units: int, rounds: int, spent_ns: float, time_ns: float) -> Plan:
-    """The plan with shorter units, where the first of its pilot took so long that the others would come too late.
+    """The plan with shorter units, if the first pilot units took so long that the others would come too late.
 
-    On a busy machine rounds take several times as long as planned. Fewer units than those of the pilot would show
-    nothing small, however many rounds they have.
+    On a busy machine rounds take several times as long as planned. With fewer units than the pilot's, no small
+    difference could be decided, regardless of the number of rounds.
     """
     missing = PILOT_UNITS - units
     each_ns = (time_ns - spent_ns) / missing - plan.renewal_ns
@@ -284,7 +287,7 @@ def hastened(plan: Plan, units: int, rounds: int, spent_ns: float, time_ns: floa
 
 
 def revised(plan: Plan, left_ns: float, renewal_ns: float, round_ns: float, noise: float | None) -> Plan:
-    """The plan for the rest of a race, from what its pilot units have shown."""
+    """The plan for the rest of a race, based on its pilot units."""
     rounds_each = rounds_between(renewal_ns, round_ns, _USUAL_NOISE if noise is None else noise)
     missing = GOOD_LAUNCHES - PILOT_UNITS
     rounds_each = min(rounds_each, _longest_unit(missing, left_ns - missing * renewal_ns, round_ns) or rounds_each)
@@ -304,7 +307,7 @@ def _split_calls(call_ns: float) -> int:
 
 
 def _affordable_rounds(within: Callable[[float], int], budget_ns: float, options: RaceOptions) -> int:
-    """As many as fit into the time; without a requested one, a verdict may take longer."""
+    """As many rounds as fit into the time; without a requested time, more if a verdict needs them."""
     rounds = within(budget_ns)
     if options.time is None:
         rounds = max(rounds, min(MIN_ROUNDS, within(_LONGEST_DEFAULT_TIME_S * 1e9)))
@@ -313,39 +316,39 @@ def _affordable_rounds(within: Callable[[float], int], budget_ns: float, options
 
 
 def calls_per_block(call_ns: float, every_ns: int = 0) -> int:
-    """As many calls as make a block of at least BLOCK_NS; with pauses, at least a few."""
+    """Number of calls for a block of at least BLOCK_NS; with pauses, at least a few."""
     fewest = FEWEST_PACED_CALLS if every_ns else 1
     return max(fewest, math.ceil(BLOCK_NS * _BLOCK_MARGIN / max(call_ns, every_ns, 1.0)))
 
 
 def pace_ns(options: RaceOptions) -> int:
-    """From the start of a call to that of the next; 0 means without pauses."""
+    """Time between the starts of consecutive calls; 0 for no pauses."""
     return round(options.every * 1e9) if options.every else 0
 
 
 def looks_at(units: int, is_fixed: bool = False) -> tuple[int, ...]:
-    """After a third of the units, unless that is too early, and at the end."""
+    """Units after which to analyze the data: a third of them, unless that is too early, and all."""
     early = max(_EARLIEST_LOOK, math.ceil(units * _EARLY_LOOK))
     return (units,) if is_fixed or early >= units else (early, units)
 
 
 def block_seconds(options: RaceOptions) -> float:
-    """How long a block with pauses takes at least."""
+    """Minimum duration of a block with pauses."""
     every_ns = pace_ns(options)
     return _turn_ns(0.0, options.calls_per_block or calls_per_block(0.0, every_ns), every_ns) / 1e9
 
 
 def _turn_ns(call_ns: float, calls: int, every_ns: int = 0) -> float:
-    """A pause comes before the first call as well."""
+    """There is also a pause before the first call."""
     return calls * max(call_ns, every_ns) + every_ns + max(WARM_NS, call_ns) + _OVERHEAD_NS if calls else 0.0
 
 
 def processors_of(number: int, cpus: Sequence[int], threads: int) -> tuple[int, ...]:
-    """The processors of a subject in a round, as many as it has threads: those with equal threads use the same ones.
+    """The processors of a subject in a round, one per thread: subjects with equal threads use the same processors.
 
-    Another guest of the host slows down one processor and not the other: on different ones, equal subjects differ by
-    12 % from round to round, on the same one by 1 %. Rounds take turns, so that no processor decides. Subjects that
-    use all processors need no binding.
+    Another guest of the host may slow down only some processors: on different ones, equal subjects differ by 12 % from
+    round to round, on the same ones by 1 %. Rounds rotate over processors, so that none decides the race. Subjects that
+    use all processors are not bound.
     """
     if threads >= len(cpus):
         return ()
@@ -353,7 +356,7 @@ def processors_of(number: int, cpus: Sequence[int], threads: int) -> tuple[int, 
 
 
 def balanced_orders(subjects: int, seed: int) -> Iterator[list[int]]:
-    """Orders without end in which every subject follows every other equally often (Williams' design, rows shuffled)."""
+    """Endless orders in which every subject follows every other equally often (Williams design, rows shuffled)."""
     shuffle = random.Random(seed).shuffle  # noqa: S311 - an experiment's design, not a secret
     zigzag = [turn // 2 if turn % 2 == 0 else subjects - (turn + 1) // 2 for turn in range(subjects)]
     rows = [[(start + step) % subjects for step in zigzag] for start in range(subjects)]

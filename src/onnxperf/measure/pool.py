@@ -1,4 +1,4 @@
-"""Workers that outlive a race: the next case of a sweep finds processes that have started already."""
+"""Workers that outlive a race, so that the next case of a sweep finds running processes."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from onnxperf.records.options import RaceOptions
 from onnxperf.records.race import MIN_UNITS
 
 Launches = Callable[[Sequence[WorkerSpec], RaceOptions], Launch]
-"""How the workers of a race are launched, for each race."""
+"""Returns how the workers of a race are launched."""
 
 _IDLE_BYTES = 100 << 20
-"""What a process holds without a model: 57 MB were measured, also after a model of 400 MB."""
+"""Memory of a process without a model: 57 MB in measurements, even after a model of 400 MB."""
 _SLOW_START_S = 1.0
-"""Where a process takes longer to start, there are no more than are needed."""
+"""If processes take longer to start, only the required number is started."""
 
 _Kind = tuple[str, int, str | None]
-"""Runtime, threads and interpreter: all are settled when a process starts."""
+"""Runtime, threads and interpreter, which are fixed when a process starts."""
 
 
 class Pool:
     """Processes of several kinds; use as a context manager, so that none outlives it.
 
-    Where its memory lies makes a process faster or slower, so no few of them may decide all cases. Each race takes the
-    same number of each kind in turn, five at least and eight where memory and time allow: all of its subjects come
-    through all of them, and whatever its length, launches are independent of each other.
+    The memory layout of a process changes its speed, so a few processes must not decide all cases. Each race rotates
+    over the same number of processes of each kind, at least five, and eight if memory and time allow. All of its
+    subjects run in all of them, and launches are independent of each other even in short races.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Pool:
         self._starts_slowly = False
 
     def __enter__(self) -> Pool:
-        """Nothing runs before the first launch."""
+        """Return the pool; no process starts before the first launch."""
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -61,18 +61,18 @@ class Pool:
     def launches(self, specs: Sequence[WorkerSpec], options: RaceOptions) -> Launch:
         """How the workers of a race are launched: in processes of this pool, unless a callable takes part.
 
-        A callable of the user may leave anything behind in its process, and has a new one for every launch. Those of
-        the others start beside it and cost no time, so they are new as well.
+        A user callable may change its process in any way, so it gets a new one for every launch. The other workers
+        start in parallel at no extra cost, so they are new as well.
         """
         if any(spec.runtime == "callable" for spec in specs):
             return self._start
         return _Turns(self, tuple(specs), options).launch
 
     def prepare(self, specs: Sequence[WorkerSpec], options: RaceOptions) -> int:
-        """Start what a race lacks, side by side, before it begins; returns how many of each kind take turns in it."""
+        """Start the missing processes of a race in parallel; returns how many of each kind it rotates over."""
         kinds = Counter(map(_kind, specs))
         room_bytes = self._memory_bytes() - sum(spec.memory_bytes for spec in specs)
-        loaded = max(kinds.values())  # so many at once
+        loaded = max(kinds.values())  # that many at once
         if not has_room_for_launches(sum(len(spec.subjects) for spec in specs), options):
             return loaded
         added = {number: self._added_bytes(kinds, number) for number in range(loaded, GOOD_LAUNCHES + 1)}
@@ -85,7 +85,7 @@ class Pool:
         return number
 
     def take(self, spec: WorkerSpec, number: int) -> PooledWorker:
-        """The next of so many processes for a spec."""
+        """The next of `number` processes for a spec."""
         kind = _kind(spec)
         crew = self._crews[kind]
         place = crew.next_place(number)
@@ -95,13 +95,13 @@ class Pool:
         return PooledWorker(spec, crew.places[place], partial(crew.take_back, place))
 
     def _added_bytes(self, kinds: Counter[_Kind], number: int) -> int:
-        """What idle processes would hold besides those that run already, and those that the race loads."""
+        """Memory of additional idle processes, apart from those already running and those that the race loads."""
         return (
             sum(max(number - max(len(self._crews[kind].places), used), 0) for kind, used in kinds.items()) * _IDLE_BYTES
         )
 
     def _fill(self, kinds: Counter[_Kind], number: int) -> None:
-        """Start the missing ones of each kind; the race shows why one fails, when it starts it again."""
+        """Start the missing processes of each kind; if one fails, the race reports the reason when it restarts it."""
         begin, new = self._clock(), []
         for kind in kinds:
             crew = self._crews[kind]
@@ -120,21 +120,21 @@ class Pool:
 
 @dataclass(eq=False)
 class _Crew:
-    """Processes of one kind, each in a place of its own."""
+    """Processes of one kind, each in its own slot."""
 
     places: dict[int, ProcessWorker] = field(default_factory=dict)
     busy: set[int] = field(default_factory=set)
     turn: int = -1
 
     def next_place(self, number: int) -> int:
-        """Subjects that start together sit side by side, one place further than the last time: all come everywhere."""
+        """Subjects that start together get adjacent slots, shifted by one each time, so that all use every slot."""
         if not self.busy:
             self.turn += 1
         nearest = [(self.turn + len(self.busy) + step) % number for step in range(number)]
         return next((place for place in nearest if place not in self.busy), number)
 
     def take_back(self, place: int) -> None:
-        """Keep a process for the next launch, without what it has loaded; one that cannot be used again is closed."""
+        """Unload a process and keep it for the next launch; close it if it cannot be reused."""
         self.busy.discard(place)
         if not _is_unloaded(self.places[place]):
             self.close(place)
@@ -146,7 +146,7 @@ class _Crew:
 
 @dataclass(eq=False)
 class _Turns:
-    """One race: as many processes of each kind, so that those of its subjects change together."""
+    """One race: the same number of processes of each kind, so that its subjects change processes together."""
 
     pool: Pool
     specs: tuple[WorkerSpec, ...]
@@ -169,7 +169,7 @@ def _without_model(kind: _Kind) -> WorkerSpec:
 
 
 def _is_ready(process: ProcessWorker) -> bool:
-    """Whether a process has started, and is frozen now."""
+    """Whether a process has started and could be frozen."""
     try:
         process.wait_until_ready()
         process.freeze()
@@ -179,7 +179,7 @@ def _is_ready(process: ProcessWorker) -> bool:
 
 
 def _is_unloaded(process: ProcessWorker) -> bool:
-    """Whether a process could drop what it has loaded, and is frozen now."""
+    """Whether a process could be unloaded and frozen."""
     if not process.idle:
         return False
     try:
@@ -193,7 +193,7 @@ def _is_unloaded(process: ProcessWorker) -> bool:
 
 @dataclass(eq=False)
 class PooledWorker:
-    """A worker whose process goes back to its pool at the end."""
+    """A worker whose process returns to its pool at the end."""
 
     spec: WorkerSpec
     process: ProcessWorker
@@ -202,7 +202,7 @@ class PooledWorker:
 
     @property
     def home(self) -> ProcessWorker:
-        """The process, which other workers had before."""
+        """The process, which other workers used before."""
         return self.process
 
     def wait_until_ready(self) -> None:
@@ -222,5 +222,5 @@ class PooledWorker:
         self.process.thaw()
 
     def close(self) -> None:
-        """Give the process back."""
+        """Return the process to the pool."""
         self.give_back()

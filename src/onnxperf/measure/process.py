@@ -1,4 +1,4 @@
-"""The parent's side of a worker: start it, ask it, freeze and thaw it, and make sure that it ends."""
+"""The parent's side of a worker: starting, requests, freezing, thawing, and reliable cleanup."""
 
 from __future__ import annotations
 
@@ -37,28 +37,28 @@ _THREAD_VARIABLES = (
     "TF_NUM_INTRAOP_THREADS",
 )
 _OF_OUR_PYTHON = frozenset({"PYTHONHOME", "PYTHONPLATLIBDIR", "__PYVENV_LAUNCHER__"})
-"""Variables that would lead another interpreter to our libraries."""
+"""Variables that would make another interpreter use our libraries."""
 
 _TAIL_BYTES = 4096
 _TAIL_LINES = 20
-"""Of the output of a lost worker, this is kept."""
+"""How much of a lost worker's output is kept."""
 _LOOK_S = 0.1
-"""Between two looks at a worker's memory; they take some 30 us."""
+"""Interval of checking a worker's memory; a check takes about 30 µs."""
 
 
 class Worker(Protocol):
     """A process that hosts subjects; tests have a fake on a fake clock."""
 
     cpus: tuple[int, ...]
-    """Processors that it was moved to; empty before the first move."""
+    """Processors it was moved to; empty before the first move."""
 
     @property
     def spec(self) -> WorkerSpec:
-        """What it hosts once it is loaded."""
+        """Spec of the hosted subjects."""
 
     @property
     def home(self) -> object:
-        """The process behind it, which may have been that of other workers before."""
+        """The process behind it, which other workers may have used before."""
 
     def wait_until_ready(self) -> None:
         """Return when the process has imported what it needs."""
@@ -77,7 +77,7 @@ class Worker(Protocol):
 
 
 def move_to(worker: Worker, cpus: tuple[int, ...]) -> None:
-    """Move a worker to these processors, unless there are none or it is there already."""
+    """Move a worker to these processors, unless there are none or it is already there."""
     if cpus and cpus != worker.cpus:
         worker.ask(MoveTo(cpus))
         worker.cpus = cpus
@@ -87,26 +87,26 @@ def move_to(worker: Worker, cpus: tuple[int, ...]) -> None:
 def open_worker(
     spec: WorkerSpec, *, timeout_s: float, memory_limit_bytes: int | None = None
 ) -> Iterator[ProcessWorker]:
-    """A worker that has started; whatever happens, it is closed at the end."""
+    """Start a worker; it is always closed at the end."""
     with contextlib.closing(ProcessWorker(spec, timeout_s, memory_limit_bytes)) as worker:
         worker.wait_until_ready()
         yield worker
 
 
 class ProcessWorker:
-    """A worker in a freshly started interpreter of its own."""
+    """A worker in its own, freshly started interpreter."""
 
     def __init__(self, spec: WorkerSpec, timeout_s: float, memory_limit_bytes: int | None = None) -> None:
         self.spec = spec
         self.timeout_s = timeout_s
         self.memory_limit_bytes = memory_limit_bytes
         self.largest_reply_bytes: int | None = None
-        """What a worker that answers with more is ended for."""
+        """Maximum size of a reply; a worker that sends more is stopped."""
         self.cpus: tuple[int, ...] = ()
         self._watch: Callable[[int], None] | None = None
         self._look_s = _LOOK_S
         self._asked, self._answered = 0, -1
-        """Numbers of the last request and the last reply; that the worker is ready is reply 0."""
+        """Numbers of the last request and the last reply; reply 0 reports that the worker is ready."""
         self._oom_kills = _oom_kills()
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
         self._pipe, theirs = Pipe()
@@ -120,7 +120,7 @@ class ProcessWorker:
             self._output.close()
             is_limit = error.errno in (errno.EAGAIN, errno.ENOMEM)
             advice = "end other processes, or raise their limit" if is_limit else f"Python is at {_python(spec)!r}"
-            raise BadInput(f"no process can be started: {error.strerror or error}; {advice}") from error
+            raise BadInput(f"cannot start a process: {error.strerror or error}; {advice}") from error
         finally:
             theirs.close()
 
@@ -131,41 +131,41 @@ class ProcessWorker:
 
     @property
     def home(self) -> ProcessWorker:
-        """It has a process of its own."""
+        """The worker itself, since it has its own process."""
         return self
 
     @property
     def pid(self) -> int:
-        """Number of the process."""
+        """Process id."""
         return self._process.pid
 
     @property
     def idle(self) -> bool:
-        """Whether the process has started, has not ended, as far as is known, and owes no answer."""
+        """Whether the process has started, owes no answer, and has not ended as far as known."""
         return self._process.returncode is None and self._answered == self._asked
 
     @property
     def starting(self) -> bool:
-        """Whether the process was not waited for yet."""
+        """Whether the process has not yet reported that it is ready."""
         return self._answered < 0
 
     @property
     def ended(self) -> bool:
-        """Whether the process has ended, by whatever; it is not reaped by that."""
+        """Whether the process has ended for any reason; this does not reap it."""
         if CAN_FREEZE and self._process.returncode is None:
             with contextlib.suppress(ChildProcessError):  # another part of this process has reaped it
                 return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
         return self._process.poll() is not None
 
     def watch(self, look: Callable[[int], None], interval_s: float) -> None:
-        """From now on, while the worker is busy, call `look` with the number of its process again and again."""
+        """From now on, while the worker is busy, call `look` with its process id at this interval."""
         limited = self.memory_limit_bytes is not None
         self._watch, self._look_s = look, min(interval_s, _LOOK_S) if limited else interval_s
 
     def ask(self, request: Request[R]) -> R:
         """Send a request and wait for its reply; an error in the worker is raised here."""
         self._asked += 1
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # waiting for the reply shows the reason
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # waiting for the reply reveals the reason
             self._pipe.send_bytes(encode((self._asked, request)))
             for handle in handles_of(request):
                 send_file(self._pipe.fileno(), handle)
@@ -175,7 +175,7 @@ class ProcessWorker:
         """Stop the process and its children, and wait until the kernel confirms it."""
         if CAN_FREEZE:
             self._signal(signal.SIGSTOP)
-            # WNOWAIT leaves the state to be read again: a death in between belongs to the next request.
+            # WNOWAIT leaves the state readable: if the process dies here, the next request reports it.
             os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def thaw(self) -> None:
@@ -184,7 +184,7 @@ class ProcessWorker:
             self._signal(signal.SIGCONT)
 
     def close(self) -> None:
-        """Kill the process and its children; they hold nothing that must be saved."""
+        """Kill the process and its children; they have nothing to save."""
         if hasattr(signal, "SIGKILL"):
             self._signal(signal.SIGKILL)
         else:
@@ -194,13 +194,13 @@ class ProcessWorker:
         self._output.close()
 
     def _signal(self, number: int) -> None:
-        """Signal the worker's process group, unless the worker was reaped and its number may be another's."""
+        """Signal the worker's process group, unless the worker was reaped and its id may have been reused."""
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, number)
 
     def _receive(self) -> Reply:
-        """Sleep until the worker answers; the parent must not disturb what is being measured."""
+        """Sleep until the worker answers; the parent must not disturb the measurement."""
         while True:
             try:
                 if not self._wait():
@@ -209,21 +209,21 @@ class ProcessWorker:
                 self._answered, reply = decode_reply(self._pipe.recv_bytes(self.largest_reply_bytes))
             except (EOFError, ConnectionResetError, BrokenPipeError) as error:
                 raise self._death() from error
-            except OSError as error:  # the pipe refuses what is larger
+            except OSError as error:  # the pipe rejects larger messages
                 self.close()
                 most = size(self.largest_reply_bytes or 0)
-                raise WorkerLost("oom", f"its answer has more than {most}") from error
+                raise WorkerLost("oom", f"its answer is larger than {most}") from error
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
                 self.close()
                 raise WorkerLost("crashed", "its answer is damaged") from error
-            if self._answered == self._asked:  # after Ctrl-C, the reply to what was interrupted comes first
+            if self._answered == self._asked:  # after Ctrl-C, the reply to the interrupted request comes first
                 break
         if isinstance(reply, Failed):
             raise BadModel(reply.reason) if reply.bad_input else SubjectError(reply.status, reply.reason)
         return reply
 
     def _wait(self) -> bool:
-        """Whether the worker answers in time; its memory may be read meanwhile."""
+        """Whether the worker answers in time; meanwhile its memory is checked."""
         if self.memory_limit_bytes is None and self._watch is None:
             return self._pipe.poll(self.timeout_s)
         end_s = time.monotonic() + self.timeout_s
@@ -247,9 +247,9 @@ class ProcessWorker:
             raise WorkerLost("oom", f"needed at least {size(peak)}, more than the {limit} of `memory_limit`")
 
     def _death(self) -> WorkerLost:
-        """How the process died; the children that it leaves behind are ended."""
+        """How the process died; its remaining children are killed."""
         if CAN_FREEZE:
-            # Until the dead process is reaped, its number still belongs to its group.
+            # Until the dead process is reaped, its id still belongs to its group.
             os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
             self._signal(signal.SIGKILL)
         code = self._process.wait()
@@ -265,13 +265,13 @@ class ProcessWorker:
         return WorkerLost("crashed", f"its process ended with exit code {code}{last}", number, tail)
 
     def _last_output(self) -> list[str]:
-        """The last lines that the process wrote."""
+        """The last lines of the process's output."""
         self._output.seek(max(0, self._output.seek(0, os.SEEK_END) - _TAIL_BYTES))
         return self._output.read().decode("utf-8", "replace").strip().splitlines()
 
 
 def start_process(spec: WorkerSpec, handle: int, output: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start the interpreter of a worker, which inherits its end of the pipe and writes into a file."""
+    """Start the interpreter of a worker, which inherits its end of the pipe and writes to a file."""
     module = ["-P", "-m", "onnxperf.measure.worker"]
     return subprocess.Popen(
         [*spec.wrapper, _python(spec), *module, str(handle), str(os.getpid()), spec.runtime],
@@ -288,16 +288,16 @@ def _python(spec: WorkerSpec) -> str:
 
 
 def _popen_options(handle: int) -> dict[str, Any]:
-    """A process group of its own: Ctrl-C reaches only the parent, and freezing includes grandchildren."""
+    """A separate process group: Ctrl-C reaches only the parent, and freezing includes grandchildren."""
     if sys.platform == "win32":
         return {"close_fds": False}
     return {"pass_fds": (handle,), "process_group": 0}
 
 
 def environment_of(spec: WorkerSpec) -> dict[str, str]:
-    """Thread counts are set before any library is imported; modules are found where the parent finds them.
+    """Environment variables of a worker: thread counts and the parent's module search path.
 
-    Another interpreter has modules of its own, and finds only this package here: never our onnxruntime.
+    Another interpreter has its own modules and finds only this package here, never our onnxruntime.
     """
     ours = spec.python is None
     paths = [path or str(Path.cwd()) for path in sys.path] if ours else [str(folder_of_package())]
@@ -309,12 +309,12 @@ def environment_of(spec: WorkerSpec) -> dict[str, str]:
         "TF_CPP_MIN_LOG_LEVEL": "2",
         "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONWARNINGS": "ignore",
-        **({"PYTHONHASHSEED": "0"} if spec.wrapper else {}),  # where sets lie in memory must not change a count
+        **({"PYTHONHASHSEED": "0"} if spec.wrapper else {}),  # the order of sets must not change a count
     }
 
 
 def _oom_kills() -> int:
-    """How often the kernel has killed a process for lack of memory, where that is known."""
+    """Number of processes killed by the kernel for lack of memory; 0 if unknown."""
     with contextlib.suppress(OSError):
         for line in (memory.PROC / "vmstat").read_text(encoding="ascii").splitlines():
             if line.startswith("oom_kill "):

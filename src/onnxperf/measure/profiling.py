@@ -1,4 +1,4 @@
-"""Sessions that record themselves, called in turn with others so that all of them see the same conditions."""
+"""Sessions that record traces, called in turn with others so that all of them run under the same conditions."""
 
 from __future__ import annotations
 
@@ -19,43 +19,43 @@ from onnxperf.records.profile import COMPARED_LAUNCHES, iterations_for
 from onnxperf.records.trace import EVENT_CAP
 
 ROUNDS = 10
-"""Turns that each session gets at most, in all launches together."""
+"""Maximum number of turns of each session, over all launches."""
 _DEFAULT_NS = 1_500_000_000
-"""Time of the inferences of a session in all launches, unless their number is given."""
+"""Default total time of the inferences of a session over all launches."""
 _DEFAULT_REPEATS = range(30, 151)
 _LONGEST_NS = 30_000_000_000
-"""Time from which on fewer inferences than that are enough."""
+"""Time limit beyond which fewer inferences are enough."""
 _FEWEST = 3
-"""Inferences in a launch: the first one, and two that count."""
+"""Minimum number of inferences in a launch: the first one, and two that count."""
 _WARMUP_NS = 50_000_000
 
 Progress = Callable[[float, str], None]
 
 
 class Turns(Struct, frozen=True, kw_only=True):
-    """What one session did in its turns."""
+    """Results of one session."""
 
     load_ns: int | None
-    """Loading the model and building the session."""
+    """Time for loading the model and building the session."""
     first_call_ns: int
-    """The very first call, the first iteration of the trace."""
+    """Time of the very first call, the first iteration of the trace."""
     call_ns: tuple[int, ...]
-    """The calls after it."""
+    """Times of the calls after it."""
     waited_ns: tuple[int, ...] = ()
-    """How long threads together waited for a processor in each, if one was recorded and the kernel tells."""
+    """Total time that threads waited for a processor in each call, if recorded and reported by the kernel."""
     trace: Path | None
-    """File of the trace, if one was recorded."""
+    """File of the trace, if any."""
     conditions: dict[str, Scalar]
-    """What the session really used."""
+    """Conditions actually in effect."""
 
 
 class TurnsEnd(Struct, frozen=True, kw_only=True):
-    """What all sessions did."""
+    """Results of all sessions."""
 
     turns: tuple[Turns, ...]
-    """In the order of the specs."""
+    """Results in the order of the specs."""
     interrupted: bool
-    """Stopped by the user; the traces hold what ran until then."""
+    """Whether the user stopped it; the traces contain what ran until then."""
 
 
 def take_turns(
@@ -67,9 +67,9 @@ def take_turns(
     most: int | None = None,
     launches: int = 1,
 ) -> TurnsEnd:
-    """Call every session `repeat` times, a few calls at a turn; all but the one at its turn are frozen.
+    """Call every session `repeat` times, a few calls per turn; all except the active one are frozen.
 
-    Unless `repeat` is given, each takes about 1.5 s; where this is one of several `launches`, a part of that.
+    By default each session takes about 1.5 s, divided by the number of `launches`.
     """
     with ExitStack() as stack:
         workers = [stack.enter_context(closing(launch(spec))) for spec in specs]
@@ -115,9 +115,10 @@ def take_launches(
     most: int | None = None,
     launches: int = COMPARED_LAUNCHES,
 ) -> tuple[TurnsEnd, ...]:
-    """Let sessions take turns, `launches` times in fresh processes.
+    """Let sessions take turns in `launches` fresh processes each.
 
-    `repeat` is the number of calls of each session that count in all launches; where these are too few, there is one.
+    `repeat` is the total number of counted calls per session over all launches; if it is too small, there is one
+    launch.
     """
     number = launches if repeat is None or repeat >= iterations_for(launches) else 1
     calls = [None] * number if repeat is None else shares(repeat, number)
@@ -125,7 +126,7 @@ def take_launches(
     for index, counted in enumerate(calls):
         report = partial(_report_launch, progress, index, number) if number > 1 else progress
         wanted = counted if counted is None or index == 0 else counted + 1  # its first call is not counted
-        order = slice(None, None, -1 if index % 2 else 1)  # who starts first may have an advantage
+        order = slice(None, None, -1 if index % 2 else 1)  # starting first may be an advantage
         mine = [_recorded_apart(spec, index) for spec in specs][order]
         try:
             end = take_turns(mine, wanted, launch, cpus, report, most, number)
@@ -140,7 +141,7 @@ def take_launches(
 
 
 def _recorded_apart(spec: WorkerSpec, index: int) -> WorkerSpec:
-    """A launch has traces of its own; the executed graph is that of the first."""
+    """Every launch has its own traces; the executed graph is written by the first."""
     if spec.recording is None or index == 0:
         return spec
     return replace(spec, recording=Recording(trace_prefix=f"{spec.recording.trace_prefix}-{index}"))
@@ -157,7 +158,7 @@ def _rounds(
     cpus: Sequence[int],
     progress: Progress,
 ) -> tuple[list[list[TimedEach]], bool]:
-    """The calls after the first; every second round has the opposite order."""
+    """The calls after the first; every second round is in reverse order."""
     timed: list[list[TimedEach]] = [[] for _ in workers]
     threads = max(spec.threads for spec in specs)
     try:
@@ -177,12 +178,12 @@ def _rounds(
 
 
 def shares(total: int, parts: int) -> list[int]:
-    """A number in parts that differ by one at most."""
+    """Split a number into parts that differ by at most one."""
     return [total // parts + (index < total % parts) for index in range(parts)] if parts > 0 else []
 
 
 def _repeat(requested: int | None, call_ns: float, most: int | None, launches: int) -> int:
-    """As often as requested, or for a while in all launches; never so often that the trace is full."""
+    """Number of calls: as requested, or for the default time; limited so that the trace does not overflow."""
     if requested is None:
         wanted, bearable = (int(each / launches / max(call_ns, 1.0)) for each in (_DEFAULT_NS, _LONGEST_NS))
         fewest, usual = (end // launches + 1 for end in (_DEFAULT_REPEATS[0], _DEFAULT_REPEATS[-1]))
@@ -191,5 +192,5 @@ def _repeat(requested: int | None, call_ns: float, most: int | None, launches: i
 
 
 def most_iterations(events_per_iteration: int) -> int:
-    """Iterations whose events a trace can hold, with those of the session."""
+    """Maximum number of iterations whose events fit into a trace, next to those of the session."""
     return max(1, (EVENT_CAP - 10) // max(events_per_iteration, 1))

@@ -1,4 +1,4 @@
-"""What a quantiser is asked for: a worker with onnxruntime's quantiser, which writes models and compares them."""
+"""Requests to a quantizer: a worker with onnxruntime's quantizer that writes models and compares them."""
 
 from __future__ import annotations
 
@@ -13,56 +13,56 @@ from onnxperf.records.quantize import OutputError, QuantizationWay
 
 
 class InputRange(Struct, frozen=True):
-    """Some of the inputs that the worker holds, by their numbers: from the first up to, without, the last."""
+    """A range of the worker's inputs: from `first` up to but excluding `last`."""
 
     first: int
     last: int
 
 
 class PreparedModel(Reply, frozen=True):
-    """The model as the quantiser takes it is in the file."""
+    """The model was written in a form that the quantizer accepts."""
 
     nodes: int
-    """How many nodes it has."""
+    """Number of nodes."""
     convolutions: int = 0
-    """How many of them are convolutions."""
+    """Number of convolutions among them."""
 
 
 class PrepareModel(Request[PreparedModel], frozen=True):
-    """Give every node a name, and apply what onnxruntime recommends before quantising (basic optimisations, shapes)."""
+    """Name every node and apply onnxruntime's recommended preprocessing (basic optimizations, shapes)."""
 
     answered_by = "onnxperf.measure.worker.quantizing:prepare_model"
     place: ModelPlace
     path: str
-    """File to write."""
+    """Output file."""
 
 
 class QuantizedModel(Reply, frozen=True):
-    """A quantised model was written."""
+    """A quantized model was written."""
 
     nodes: tuple[str, ...]
-    """Nodes of the prepared model that are quantised; none means that there was nothing to do."""
+    """Quantized nodes of the prepared model; empty if there was nothing to do."""
     size_bytes: int
 
 
 class QuantizeModel(Request[QuantizedModel], frozen=True):
-    """Quantise a prepared model."""
+    """Quantize a prepared model."""
 
     answered_by = "onnxperf.measure.worker.quantizing:quantize_model"
     prepared: str
     path: str
-    """File to write."""
+    """Output file."""
     way: QuantizationWay
     calibration: InputRange
-    """Inputs for static ways."""
+    """Calibration inputs for static quantization."""
     only: tuple[str, ...] = ()
-    """Nodes to quantise; all unless given."""
+    """Nodes to quantize [default: all]."""
     exclude: tuple[str, ...] = ()
-    """Nodes to leave as they are."""
+    """Nodes to leave unchanged."""
 
 
 class ConvertedModel(Reply, frozen=True):
-    """A model of another precision was written, and onnxruntime can run it."""
+    """A model of another precision was written and runs in onnxruntime."""
 
     size_bytes: int
 
@@ -73,25 +73,25 @@ class ConvertModel(Request[ConvertedModel], frozen=True):
     answered_by = "onnxperf.measure.worker.quantizing:convert_model"
     prepared: str
     path: str
-    """File to write."""
+    """Output file."""
     precision: Literal["float16", "bfloat16"]
     session: SessionOptions
 
 
 class ComparedModels(Reply, frozen=True):
-    """How the outputs of two models differ, by output, and what the comparison showed of their speed on its way."""
+    """Differences between the outputs of two models, and their approximate speeds."""
 
     errors: tuple[OutputError, ...]
     opening_s: float = 0.0
-    """Opening the other model."""
+    """Time for opening the other model."""
     call_s: float = 0.0
-    """Median of its calls."""
+    """Median time of its calls."""
     reference_call_s: float = 0.0
-    """That of the model that is right."""
+    """Median time of the reference model's calls."""
 
     @property
     def ratio(self) -> float:
-        """Time of a call / that of the model that is right."""
+        """Time of a call / time of a call of the reference model."""
         return self.call_s / max(self.reference_call_s, 1e-9)
 
 
@@ -100,8 +100,8 @@ class CompareModels(Request[ComparedModels], frozen=True):
 
     answered_by = "onnxperf.measure.worker.quantizing:compare_models"
     reference: str
-    """File of the model that is right."""
+    """File of the reference model."""
     path: str
-    """File of the other one."""
+    """File of the other model."""
     session: SessionOptions
     inputs: InputRange

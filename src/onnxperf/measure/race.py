@@ -1,4 +1,4 @@
-"""The race: subjects take turns, round after round, until a planned look shows that the answer is clear."""
+"""The race: subjects take turns, round after round, until an interim analysis shows a clear answer."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from onnxperf.records.options import RaceOptions
 from onnxperf.records.race import Block, Measurement
 
 _PATIENCE = 1.5
-"""A race ends when it has taken this many times as long as planned."""
+"""A race ends at this multiple of its planned time."""
 
 Settled = Callable[[Sequence[Measurement]], bool]
-"""Is every question about these subjects answered?"""
+"""Whether all questions about these subjects are answered."""
 Noise = Callable[[Sequence[Measurement]], float | None]
-"""How much do rounds of one launch differ, compared with launches?"""
+"""Variation of rounds within a launch relative to that between launches."""
 Progress = Callable[[float, str], None]
-"""Receives the part done (0 to 1) and the current step; called only between blocks."""
+"""Receives the completed share (0 to 1) and the current step; called only between blocks."""
 _Processors = Mapping[SubjectRun, tuple[int, ...]]
-"""Those of a round, for each run as many as it has threads."""
+"""Processors of each run in a round, one per thread."""
 
 
 class Tools(Struct, frozen=True, kw_only=True):
-    """What a race works with; tests bring fakes."""
+    """Tools of a race; tests pass fakes."""
 
     launch: Launch
     settled: Settled
@@ -42,33 +42,33 @@ class Tools(Struct, frozen=True, kw_only=True):
     progress: Progress = lambda _done, _text: None
     clock: Clock = monotonic_ns
     cpus: tuple[int, ...] = ()
-    """Processors that this process may use; empty where workers cannot be bound to some of them."""
+    """Processors available to this process; empty if workers cannot be bound to processors."""
     memory_bytes: int | None = None
-    """What all workers together may hold; None means that all fit."""
+    """Memory limit for all workers together; None means that all fit."""
     collect: bool = False
-    """Also collect what every subject returns."""
+    """Also collect the outputs of every subject."""
     warn: Callable[[planning.Plan], str] = lambda _plan: ""
-    """What to say about a plan before its race starts."""
+    """Warning about a plan before its race starts."""
     others: Callable[[], float | None] = lambda: None
-    """Share of the processors that other programs used since it was asked before; None where that is not known."""
+    """Share of the processors used by other programs since the previous call; None if unknown."""
 
 
 class RaceEnd(Struct, frozen=True, kw_only=True):
-    """What a race leaves behind: raw records of all subjects, in the order of the specs."""
+    """Result of a race: raw records of all subjects, in the order of the specs."""
 
     subjects: tuple[Measurement, ...]
     batches: int
     interrupted: bool
     start_s: float = 0.0
-    """Seconds of starting, loading and warming up before the first rounds."""
+    """Seconds for starting, loading and warming up before the first rounds."""
     others: float | None = None
-    """Share of the processors that other programs used meanwhile; None where it is not known."""
+    """Share of the processors used by other programs during the race; None if unknown."""
     outputs: tuple[tuple[list[str], Any] | None, ...] = ()
-    """What every subject returned, where that was requested and its first call succeeded."""
+    """Outputs of every subject, if requested and if its first call succeeded."""
 
 
 def race(specs: Sequence[WorkerSpec], options: RaceOptions, tools: Tools) -> RaceEnd:
-    """Measure all subjects of all specs against each other; whatever happens, what was measured is returned."""
+    """Measure all subjects of all specs against each other; measurements are returned even after failures."""
     runs = [SubjectRun(spec, position) for spec in specs for position in range(len(spec.subjects))]
     batches = into_batches(runs, options.baseline, tools.memory_bytes)
     interrupted = False
@@ -89,7 +89,7 @@ def race(specs: Sequence[WorkerSpec], options: RaceOptions, tools: Tools) -> Rac
 
 
 def into_batches(runs: Sequence[SubjectRun], baseline: str | None, memory_bytes: int | None) -> list[list[SubjectRun]]:
-    """Split runs into batches whose workers fit into memory side by side; each batch includes the baseline."""
+    """Split runs into batches whose workers fit into memory together; each batch includes the baseline."""
     first = next((run for run in runs if run.name == baseline), runs[0])
     batches = [[run for run in runs if run.spec is first.spec]]
     for spec in {id(run.spec): run.spec for run in runs if run.spec is not first.spec}.values():
@@ -101,7 +101,7 @@ def into_batches(runs: Sequence[SubjectRun], baseline: str | None, memory_bytes:
 
 
 def _race_batch(runs: Sequence[SubjectRun], first_round: int, options: RaceOptions, tools: Tools) -> tuple[int, int]:
-    """Race the runs of a batch against each other; returns the number of the next round, and the time of the start."""
+    """Race the runs of a batch against each other; returns the number of the next round and the start-up time."""
     course = _Course(runs, first_round, options, tools)
     with WorkerGroup(runs, tools.launch, int(options.warmup * 1e9), course.report, tools.collect) as group:
         begin = tools.clock()
@@ -113,11 +113,11 @@ def _race_batch(runs: Sequence[SubjectRun], first_round: int, options: RaceOptio
 
 
 class _Course:
-    """The way of a batch from its first round to its last."""
+    """The state of a batch from its first round to its last."""
 
     def __init__(self, runs: Sequence[SubjectRun], first_round: int, options: RaceOptions, tools: Tools) -> None:
         self.done = 0
-        """Rounds."""
+        """Completed rounds."""
         self._runs = runs
         self._first_round = first_round
         self._options = options
@@ -128,19 +128,19 @@ class _Course:
         self._orders = planning.balanced_orders(len(runs), seed=options.seed)
 
     def report(self, text: str) -> None:
-        """Show a step; what is done does not shrink when a revised plan has more rounds."""
+        """Report a step; the completed share never decreases, even if a revised plan has more rounds."""
         self._shown = max(self._shown, self.done / self._planned if self._planned else 0.0)
         self._tools.progress(self._shown, text)
 
     def run(self, group: WorkerGroup, start_ns: int) -> None:
-        """Take turns, unit after unit, until a look shows that the answer is clear, or the plan ends."""
+        """Take turns, unit after unit, until an interim analysis shows a clear answer or the plan ends."""
         plan = _plan(group, start_ns, self._options)
         self._planned, self._warning = plan.rounds, self._tools.warn(plan)
         begin, renewals_ns, spent_ns = self._tools.clock(), 0, 0
         limit_ns = math.inf if plan.is_fixed else _PATIENCE * 1e9 * plan.seconds_for(plan.rounds)
         for unit in itertools.count(1):
             renewals_ns += self._renew(group, unit - 1, plan)
-            self._tools.others()  # starting does not count
+            self._tools.others()  # ignore the load caused by starting
             before = [len(run.blocks) for run in self._runs]
             for _ in range(min(plan.rounds_per_unit, plan.rounds - self.done)):
                 if group.alive() and spent_ns <= limit_ns:
@@ -155,7 +155,8 @@ class _Course:
                 break
 
     def _renew(self, group: WorkerGroup, units: int, plan: planning.Plan) -> int:
-        """Start workers anew, or their sessions: where memory lies must not decide the race; returns its time."""
+        """Restart workers or reopen their sessions, so that the memory layout does not decide the race; returns the
+        time."""
         begin = self._tools.clock()
         if units and units % plan.units_per_launch == 0:
             group.start()
@@ -171,11 +172,11 @@ class _Course:
             if run.alive:
                 group.turn(run, partial(_time_block, run, self._first_round + self.done, position), cpus[run])
         self.done += 1
-        if self.done % planning.PARTS_EVERY == 1:  # so that the shortest race has them too
+        if self.done % planning.PARTS_EVERY == 1:  # so that the shortest race includes them
             _time_parts(group, cpus)
 
     def _revised(self, plan: planning.Plan, unit: int, spent_ns: int, renewals_ns: int) -> planning.Plan:
-        """The plan with what the pilot has shown: what renewals and rounds really take, and where the noise sits."""
+        """The plan revised after the pilot: real times of renewals and rounds, and the source of the noise."""
         time_s = max(self._options.time or planning.DEFAULT_TIME_S, plan.seconds_for(plan.rounds))
         if unit < planning.PILOT_UNITS:
             return planning.hastened(plan, unit, self.done, spent_ns, 1e9 * time_s)
@@ -195,7 +196,7 @@ class _Course:
 
 
 def forgive_own_waits(runs: Sequence[SubjectRun], before: Sequence[int], others: float | None) -> None:
-    """Where other programs left the processors alone, threads waited for their own kind: libraries start many."""
+    """If other programs left the processors idle, threads only waited for each other, since libraries start many."""
     if others is None or is_busy(others):
         return
     for run, first in zip(runs, before, strict=True):
@@ -206,7 +207,7 @@ def forgive_own_waits(runs: Sequence[SubjectRun], before: Sequence[int], others:
 
 
 def _plan(group: WorkerGroup, start_ns: int, options: RaceOptions) -> planning.Plan:
-    """Plan the whole race from what the start has shown."""
+    """Plan the whole race from the costs of the start."""
     runs = group.alive()
     costs = planning.Costs(group.launch_ns(start_ns), group.set_up_ns, tuple(run.call_ns for run in runs))
     plan = planning.make_plan(costs, options)
@@ -240,13 +241,13 @@ def _time_block(run: SubjectRun, number: int, position: int, worker: Worker) -> 
     )
     run.blocks.append(block)
     run.add_calls(timed.call_ns)
-    if run.single_calls:  # reading the clock would be felt inside the block
-        single_calls = run.single_calls if timed.calls is None else 1  # so slow a moment counts, but not for long
+    if run.single_calls:  # reading the clock inside the block would matter
+        single_calls = run.single_calls if timed.calls is None else 1  # a slow moment counts, but should not take long
         run.add_calls(worker.ask(TimeEach(run.slot, single_calls, 0)).call_ns)
 
 
 def _time_parts(group: WorkerGroup, cpus: _Processors) -> None:
-    """Time the parts of calls, where that was requested."""
+    """Time the parts of calls, if requested."""
     for run in group.alive():
         if run.split_calls:
             group.turn(run, partial(_split_each, run), cpus[run])

@@ -1,4 +1,4 @@
-"""What a reader is asked for: a worker that opens models, so that no process that matters has to."""
+"""Requests to a reader: a worker that opens models, so that no important process has to."""
 
 from __future__ import annotations
 
@@ -16,60 +16,60 @@ Shapes = dict[str, tuple[int, ...]]
 
 
 class ModelPlace(Struct, frozen=True, kw_only=True):
-    """A file with a model in it."""
+    """A model file."""
 
     name: bytes
-    """Its path; names of files need not be text."""
+    """Path in bytes; file names are not always valid text."""
     what: str
-    """What messages call it."""
+    """Description used in messages."""
     memory_bytes: int
-    """What reading it may take."""
+    """Memory limit for reading it."""
 
     @property
     def path(self) -> Path:
-        """Where it is."""
+        """Path of the file."""
         return Path(os.fsdecode(self.name))
 
 
 class Opened(Reply, frozen=True):
-    """What is needed of a model before it runs."""
+    """Facts about a model that are needed before it runs."""
 
     inputs: tuple[Signature, ...]
     overridable: tuple[Signature, ...]
     outputs: tuple[Signature, ...]
     files: tuple[bytes, ...]
-    """Those of its external data."""
+    """Files of its external data."""
     size_bytes: int
     table_sizes: dict[str, int]
 
 
 class Open(Request[Opened], frozen=True):
-    """Read a model, and refuse one that is damaged."""
+    """Read and validate a model."""
 
     answered_by = "onnxperf.measure.worker.reading:open_file"
     place: ModelPlace
     alone: bool
-    """It cannot have external data."""
+    """Whether external data are not allowed."""
 
 
 class Viewed(Reply, frozen=True):
-    """A model to be shown, still without its label and fingerprint."""
+    """A model to show, without its label and fingerprint."""
 
     view: GraphView
 
 
 class View(Request[Viewed], frozen=True):
-    """Read all that a listing or a drawing shows."""
+    """Read everything needed to list or draw a model."""
 
     answered_by = "onnxperf.measure.worker.reading:view"
     place: ModelPlace
     values: bool
     shapes: dict[str, Dims] | None
-    """Those of its inputs, where they are not as declared."""
+    """Shapes of its inputs, if different from the declared ones."""
 
 
 class OperatorCount(Struct, frozen=True):
-    """How often a model has an operator, bodies and functions included."""
+    """Number of nodes of an operator, including bodies and functions."""
 
     domain: str
     op_type: str
@@ -81,28 +81,28 @@ class Outlined(Reply, frozen=True):
 
     graph: Graph
     operators: tuple[OperatorCount, ...]
-    """The first ones first."""
+    """Operators in order of first occurrence."""
     modules: dict[str, str]
-    """Modules of the source framework, by the names of nodes."""
+    """Modules of the source framework by node name."""
     functions: int
-    """How many local functions it has."""
+    """Number of local functions."""
     written: bool
-    """Whether nodes needed names, and a copy in which they have them was written."""
+    """Whether nodes needed names and a copy with names was written."""
 
 
 class Outline(Request[Outlined], frozen=True):
-    """Read which nodes a model has, and what connects them."""
+    """Read the nodes of a model and their connections."""
 
     answered_by = "onnxperf.measure.worker.reading:outline"
     place: ModelPlace
     named: bool
-    """Give every node a name of its own."""
+    """Give every node a unique name."""
     copy_path: str = ""
-    """Where a copy goes in which nodes have these names, if they need them."""
+    """Output path of a copy with these names, if nodes need them."""
 
 
 class Weighed(Reply, frozen=True):
-    """The work of the nodes of a model, by their names; those without a name have the one of the outline."""
+    """Work of the nodes of a model by name; unnamed nodes have the names of the outline."""
 
     work: dict[str, float]
 
@@ -116,15 +116,15 @@ class Weigh(Request[Weighed], frozen=True):
 
 
 class Sized(Reply, frozen=True):
-    """Bytes of the tensors of a model."""
+    """Sizes in bytes of the tensors of a model."""
 
     tensors: dict[str, int]
-    """Those whose shapes can be inferred, by name."""
+    """Sizes of the tensors with inferable shapes, by name."""
     weights_bytes: int
 
 
 class SizeUp(Request[Sized], frozen=True):
-    """Infer how large tensors are."""
+    """Infer the sizes of tensors."""
 
     answered_by = "onnxperf.measure.worker.reading:size_up"
     place: ModelPlace
@@ -132,36 +132,36 @@ class SizeUp(Request[Sized], frozen=True):
 
 
 class FoundRandom(Reply, frozen=True):
-    """Operators that draw random numbers for the outputs of a model."""
+    """Operators that draw random numbers that affect the outputs of a model."""
 
     operators: tuple[str, ...]
 
 
 class FindRandom(Request[FoundRandom], frozen=True):
-    """Find them without running the model."""
+    """Find random operators without running the model."""
 
     answered_by = "onnxperf.measure.worker.reading:find_random"
     place: ModelPlace
 
 
 class Applied(Reply, frozen=True):
-    """What a function of ours found in a model, in its own words."""
+    """Answer of one of our functions about a model, in its own encoding."""
 
     answer: bytes
 
 
 class Apply(Request[Applied], frozen=True):
-    """Have a function of ours look at a model; for rooms that this one does not enter."""
+    """Apply one of our functions to a model, for packages that this one does not import."""
 
     answered_by = "onnxperf.measure.worker.reading:apply"
     place: ModelPlace
     function: str
-    """`module:function`, of the graph and a question."""
+    """`module:function`, which takes the graph and a question."""
     question: bytes
 
 
 class Translated(Reply, frozen=True):
-    """What the numpy runtime runs."""
+    """Python source run by the numpy runtime."""
 
     source: str
 

@@ -1,4 +1,4 @@
-"""Bytes from one process to several: a file without a name, read by all that get it, and gone with the last of them."""
+"""Bytes shared with several processes: an anonymous file that disappears with its last reader."""
 
 from __future__ import annotations
 
@@ -16,41 +16,42 @@ if TYPE_CHECKING:
     import numpy as np
 
 CAN_SHARE = sys.platform != "win32"
-"""Whether an open file can be handed to a process that runs already."""
+"""Whether an open file can be sent to a running process."""
 _ALIGNMENT = 64
-"""Bytes: that of the memory that runtimes and numpy allocate."""
+"""Alignment in bytes of memory allocated by runtimes and numpy."""
 _CHUNK = 1 << 20
-"""Elements that are written at a time, so that an array without a contiguous copy never gets one here."""
+"""Elements written at a time, so that non-contiguous arrays are never copied as a whole."""
 
 
 class SharedFile(Struct, frozen=True, weakref=True):
-    """A file that its parent holds open as long as this object, or a part of it, is alive there."""
+    """A file that the parent keeps open as long as this object, or a part of it, is alive there."""
 
     handle: int
-    """Its number in the parent; elsewhere no more than a name."""
+    """File descriptor in the parent; elsewhere only an identifier."""
 
 
 class SharedBytes(Struct, frozen=True):
-    """Bytes in such a file."""
+    """Bytes in a shared file."""
 
     file: SharedFile
     start: int
     size: int
 
     def __len__(self) -> int:
-        """How many they are."""
+        """Number of bytes."""
         return self.size
 
 
 def share(arrays: Iterable[np.ndarray[Any, Any]]) -> list[SharedBytes]:
-    """The values of arrays, in C order, in one file; it is never mapped here, so it takes no memory of this process."""
+    """Write the values of arrays, in C order, to one file; it is never mapped here, so it uses no memory of this
+    process."""
     file = new_file()
     with writing(file, file.handle) as write:
         return [write(array) for array in arrays]
 
 
 def new_file() -> SharedFile:
-    """An empty file that is closed with this object."""
+    """An empty file that is closed when this object is dropped."""
     file = SharedFile(_open_file())
     weakref.finalize(file, os.close, file.handle)
     return file
@@ -58,7 +59,7 @@ def new_file() -> SharedFile:
 
 @contextlib.contextmanager
 def writing(file: SharedFile, handle: int) -> Iterator[Callable[[np.ndarray[Any, Any]], SharedBytes]]:
-    """A function that adds the values of an array, in C order, to a file that has this number here."""
+    """A function that appends the values of an array, in C order, to the file with this descriptor."""
     import numpy as np
 
     with io.FileIO(handle, "w", closefd=False) as raw, io.BufferedWriter(raw) as writer:
@@ -75,7 +76,7 @@ def writing(file: SharedFile, handle: int) -> Iterator[Callable[[np.ndarray[Any,
 
 
 def _open_file() -> int:
-    """A file that no folder lists: nothing has to be removed, whatever ends the processes that hold it."""
+    """An anonymous file: nothing has to be removed, however its processes end."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("onnxperf", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     import tempfile
@@ -85,22 +86,23 @@ def _open_file() -> int:
 
 
 def map_file(handle: int) -> np.ndarray[Any, Any]:
-    """The contents of a file that another process has written, without a copy; they are read with their first use."""
+    """The contents of a file written by another process, without a copy; they are read on first use."""
     import fcntl
     import mmap
 
     import numpy as np
 
     if hasattr(fcntl, "F_ADD_SEALS"):
-        with contextlib.suppress(OSError):  # a file of a disk has no seals
-            # Cut short by the other process later on, what is mapped would end this one.
+        with contextlib.suppress(OSError):  # a file on a disk has no seals
+            # If the other process truncated the mapped file later, this process would crash.
             fcntl.fcntl(handle, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
     size = os.fstat(handle).st_size
     return np.frombuffer(mmap.mmap(handle, size, access=mmap.ACCESS_READ) if size else b"", np.uint8)
 
 
 def read_file(handle: int) -> np.ndarray[Any, Any]:
-    """The contents of a file in memory of numpy's own, where a program has its inputs: mapped, they are read slower."""
+    """The contents of a file in numpy's own memory, like the inputs of a real program: mapped memory is read more
+    slowly."""
     import numpy as np
 
     with io.FileIO(handle) as file:
@@ -113,15 +115,15 @@ def read_file(handle: int) -> np.ndarray[Any, Any]:
 
 
 def send_file(pipe: int, handle: int) -> None:
-    """Hand an open file to the process at the other end of a pipe."""
-    import socket  # a worker with small inputs starts without it
+    """Send an open file to the process at the other end of a pipe."""
+    import socket  # not imported by workers with small inputs
 
     with socket.socket(fileno=os.dup(pipe)) as channel:
         socket.send_fds(channel, [b"\0"], [handle])
 
 
 def receive_file(pipe: int) -> int:
-    """Take over an open file that the process at the other end of a pipe has sent."""
+    """Receive an open file sent by the process at the other end of a pipe."""
     import socket
 
     with socket.socket(fileno=os.dup(pipe)) as channel:

@@ -1,4 +1,4 @@
-"""The package alone, for workers under other interpreters: beside it lies nothing that they could import."""
+"""A folder with only this package, so that workers with other interpreters cannot import anything else from ours."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def folder_of_package() -> Path:
-    """A folder in which only `onnxperf` can be imported; it goes with this process."""
-    if not _made().is_dir():  # a command's temporary files are removed at its end
+    """A folder from which only `onnxperf` can be imported; it is removed with this process."""
+    if not _made().is_dir():  # temporary files are removed at the end of a command
         _made.cache_clear()
     return _made()
 

@@ -1,4 +1,4 @@
-"""The workers of a race: started side by side, frozen but for the one at its turn, and replaced when one is lost."""
+"""The workers of a race: started in parallel, frozen except for the active one, and replaced if lost."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ from onnxperf.records.race import Block, Measurement, Split
 Launch = Callable[[WorkerSpec], Worker]
 
 _SEED = 1
-"""Of where memory lies."""
+"""Seed of the memory layout."""
 _SHORTER = 10
-"""The first warm-up also shows how long a call takes; a later one need not, and is so many times shorter."""
+"""The first warm-up also estimates the time of a call; later ones need not, and are this many times shorter."""
 
 
 @dataclass(eq=False)
 class SubjectRun:
-    """A subject in a race: its worker and what was measured so far."""
+    """A subject in a race: its worker and its measurements so far."""
 
     spec: WorkerSpec
     position: int
     slot: int = 0
-    """Its place among the subjects that its worker hosts now."""
+    """Its index among the subjects currently hosted by its worker."""
     calls: int = 0
     single_calls: int = 0
-    """Calls that are timed one by one between blocks; 0 where all calls in blocks are."""
+    """Calls timed one by one between blocks; 0 if all calls in blocks are timed one by one."""
     split_calls: int = 0
     pieces: int = 1
-    """Of each block."""
+    """Number of pieces of each block."""
     every_ns: int = 0
-    """From the start of a call to that of the next; 0 means without pauses."""
+    """Time between the starts of consecutive calls; 0 for no pauses."""
     longest_ns: int = 0
-    """After which a block ends early; 0 where its calls were requested."""
+    """Time after which a block ends early; 0 if the number of calls was requested."""
     call_ns: float = 0.0
     loads: Counter[object] = field(default_factory=Counter)
-    """How often each of its processes has loaded it."""
+    """Number of times each of its processes has loaded it."""
     launch: int = 0
-    """Which of the processes of its race it has now, from 0."""
+    """Index of its current process within the race, from 0."""
     set_up: int = 0
-    """Which opening of its session within that process, from 0."""
+    """Index of the current opening of its session within that process, from 0."""
     looks: int = 0
     looks_planned: int = 0
     load_ns: list[int] = field(default_factory=list)
@@ -60,12 +60,12 @@ class SubjectRun:
     blocks: list[Block] = field(default_factory=list)
     each_ns: list[int] = field(default_factory=list)
     each_launches: list[tuple[int, int]] = field(default_factory=list)
-    """Launch and number of those calls, in their order."""
+    """Launch and number of those calls, in order."""
     prepare_ns: list[int] = field(default_factory=list)
     compute_ns: list[int] = field(default_factory=list)
     fetch_ns: list[int] = field(default_factory=list)
     outputs: tuple[list[str], Any] | None = None
-    """Names and values that its very first call returned, where they were requested."""
+    """Names and values of the outputs of its very first call, if requested."""
     conditions: dict[str, Scalar] = field(default_factory=dict)
     status: Status = "ok"
     reason: str = ""
@@ -79,18 +79,18 @@ class SubjectRun:
 
     @property
     def alive(self) -> bool:
-        """Nothing has ended this subject."""
+        """Whether this subject can still be measured."""
         return self.status == "ok"
 
     def drop(self, error: SubjectError | BadInput) -> None:
-        """End this subject; what it measured stays."""
+        """End this subject; its measurements are kept."""
         self.status = error.status if isinstance(error, SubjectError) else "failed"
         self.reason = str(error)
         if isinstance(error, WorkerLost):
             self.signal, self.stderr = error.signal, error.stderr
 
     def add_calls(self, call_ns: Sequence[int]) -> None:
-        """Keep times of single calls of its launch."""
+        """Add times of single calls of its current launch."""
         if not call_ns:
             return
         self.each_ns += call_ns
@@ -101,7 +101,7 @@ class SubjectRun:
         self.each_launches.append((self.launch, calls + len(call_ns)))
 
     def record(self) -> Measurement:
-        """What was measured so far, as a record."""
+        """The measurements so far, as a record."""
         subject = self.spec.subjects[self.position]
         return Measurement(
             name=subject.name,
@@ -156,7 +156,7 @@ class WorkerGroup:
         self._chance = np.random.default_rng(_SEED)
 
     def __enter__(self) -> WorkerGroup:
-        """Nothing runs before `start`."""
+        """Return the group; nothing runs before `start`."""
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -169,11 +169,11 @@ class WorkerGroup:
         return [run for run in self.runs if run.alive]
 
     def start(self) -> None:
-        """Start all workers, or start them anew."""
+        """Start or restart all workers."""
         self._start(self._specs)
 
     def set_up_again(self) -> None:
-        """Load and bind everything anew in the running workers, elsewhere in memory: other cache conflicts."""
+        """Reload and rebind everything in the running workers with another memory layout and other cache conflicts."""
         for spec in self._specs:
             if self._alive_in(spec):
                 self._for_all_in(spec, self._load_again)
@@ -181,18 +181,18 @@ class WorkerGroup:
 
     @property
     def set_up_ns(self) -> int:
-        """What setting up everything took when the workers started."""
+        """Time for setting up everything when the workers started."""
         loads = {id(run.spec): run.load_ns[-1] for run in self.alive() if run.load_ns}
         return sum(loads.values()) + sum(run.first_call_ns[-1] for run in self.alive())
 
     def launch_ns(self, start_ns: float) -> float:
-        """What another launch takes, where the first took so long: from a pool, little more than a set-up."""
+        """Time of another launch if the first took `start_ns`: with a pool, little more than a set-up."""
         if any(worker.home is worker for worker in self._workers.values()):
             return start_ns
         return self.set_up_ns + len(self.alive()) * self._warmup_ns / _SHORTER
 
     def turn(self, run: SubjectRun, step: Callable[[Worker], None], cpus: tuple[int, ...] = ()) -> None:
-        """Thaw the worker of a run for one step; a failure ends the run and leaves the worker to its other subjects."""
+        """Thaw the worker of a run for one step; a failure ends the run but keeps the worker for its other subjects."""
         worker = self._workers[id(run.spec)]
         try:
             worker.thaw()
@@ -207,9 +207,9 @@ class WorkerGroup:
             worker.freeze()
 
     def _start(self, specs: Sequence[WorkerSpec]) -> None:
-        """Start processes side by side; then, each with the machine to itself, load, call and warm up."""
+        """Start processes in parallel; then load, call and warm up each one alone on the machine."""
         for spec in specs:
-            self._close(spec)  # all before the first starts: those of a pool can then change places
+            self._close(spec)  # all before the first starts, so that those of a pool can change slots
         for spec in specs:
             if runs := self._alive_in(spec):
                 for slot, run in enumerate(runs):
@@ -225,7 +225,7 @@ class WorkerGroup:
             self._prepare_all_in(spec, self._prepare)
 
     def _for_all_in(self, spec: WorkerSpec, step: Callable[[WorkerSpec, Worker], None]) -> None:
-        """Take a step of a whole worker: if it fails, all of its subjects fail."""
+        """Execute a step of a whole worker; if it fails, all of its subjects fail."""
         worker = self._workers[id(spec)]
         try:
             worker.thaw()
@@ -256,7 +256,7 @@ class WorkerGroup:
         self._count_load(spec, worker)
 
     def _count_load(self, spec: WorkerSpec, worker: Worker) -> None:
-        """Number the load: a process of a pool that comes back is no new launch."""
+        """Number the load: a returning process of a pool is not a new launch."""
         for run in self._alive_in(spec):
             run.loads[worker.home] += 1
             run.launch, run.set_up = list(run.loads).index(worker.home), run.loads[worker.home] - 1
@@ -264,7 +264,7 @@ class WorkerGroup:
     def _prepare_all_in(self, spec: WorkerSpec, prepare: Callable[[SubjectRun, Worker], None]) -> None:
         worker = self._workers.get(id(spec))
         for run in self._alive_in(spec):
-            # A run whose worker is lost is dropped; the new worker has prepared the others by then.
+            # A run whose worker is lost is dropped; the new worker has already prepared the others.
             if self._workers.get(id(spec)) is worker:
                 self.turn(run, partial(prepare, run))
 

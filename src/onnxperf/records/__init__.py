@@ -1,1 +1,1 @@
-"""Frozen records that pass between the rooms: measured, concluded or requested; written as JSON where versioned."""
+"""Immutable records shared by all parts: measurements, conclusions and requests. Versioned ones are written as JSON."""

@@ -1,4 +1,4 @@
-"""Advice on a model: what costs time or memory in it, and what was gained by trying a remedy."""
+"""Advice on a model: what costs time or memory in it, and what the tested remedies gain."""
 
 from __future__ import annotations
 
@@ -15,128 +15,129 @@ from onnxperf.records.race import Case
 Goal = Literal["time", "cpu", "memory"]
 TrialOutcome = Literal["gain", "unexplained", "trade", "none", "undecided", "untried"]
 FASTER: tuple[TrialOutcome, ...] = ("gain", "unexplained")
-"""Outcomes of trials that are better than the defaults, whatever the cause."""
+"""Outcomes of candidates that are faster than the defaults, regardless of the cause."""
 
 
 class Trial(Struct, frozen=True, kw_only=True):
-    """A remedy that can be tried: settings, a call style, or a rewritten model."""
+    """A candidate remedy: settings, a call style, or a rewritten model."""
 
     name: str
-    """What its row is called, such as `threads=1`."""
+    """Name of its row, such as `threads=1`."""
     settings: dict[str, str] = {}
-    """Settings by the names that users give them, as in --variant."""
+    """Settings by their public names, as in --variant."""
     call: str = ""
-    """Call style; empty for the usual one."""
+    """Call style; empty for the default."""
     rewrite: str = ""
-    """Name of a rewrite of the model (`model/rewrites`); empty for the model itself."""
+    """Name of a model rewrite (`model/rewrites`); empty for the model itself."""
     ready_inputs: bool = False
-    """Inputs are cast and made contiguous before the calls, so that no call copies them."""
+    """Whether inputs are cast and made contiguous before the calls, so that no call copies them."""
     approximate: bool = False
-    """Its outputs are expected to differ a little, so that it is only shown, never recommended without a word."""
+    """Whether small output differences are expected; such a remedy is never recommended without saying so."""
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What it changes: trials of different hazards with the same key are one subject of the race."""
+        """What it changes: remedies of different hazards with the same key share one subject of the race."""
         return tuple(sorted(self.settings.items())), self.call, self.rewrite, self.ready_inputs
 
 
 class Hazard(Struct, frozen=True, kw_only=True):
-    """Something in a model or in its session that is known to cost time or memory."""
+    """Something in a model or its session that is known to cost time or memory."""
 
     kind: str
-    """Its name, such as `denormals`; the file that finds it bears it."""
+    """Kind of hazard, such as `denormals`; also the name of the module that detects it."""
     title: str
-    """What it is, in a few words."""
+    """Short title."""
     evidence: str
-    """What was seen in this model, with numbers."""
+    """Evidence found in this model, with numbers."""
     remedy: str
-    """What to do about it, as one instruction."""
+    """Recommended action, as one instruction."""
     nodes: tuple[str, ...] = ()
-    """Nodes that it is about."""
+    """Affected nodes."""
     goal: Goal = "time"
-    """What it costs: time, CPU time or memory."""
+    """Resource it costs: time, CPU time or memory."""
     share: Amount | None = None
-    """Part of the time of an inference in these nodes, from 0 to 1, where known."""
+    """Share of the inference time spent in these nodes, from 0 to 1; null if unknown."""
     trials: tuple[Trial, ...] = ()
-    """What can be tried against it; the best of them counts."""
+    """Candidate remedies; the best one counts."""
 
 
 class Tried(Struct, frozen=True, kw_only=True):
-    """A trial, and what it gave in the race."""
+    """A candidate remedy and its result in the race."""
 
     hazard: str
-    """The kind of hazard that it is meant to remedy."""
+    """Kind of the hazard it addresses."""
     trial: Trial
-    """What was tried."""
+    """The candidate."""
     status: Status
-    """How it ended; `differs` where the outputs changed."""
+    """Final status; `differs` if the outputs changed."""
     reason: str = ""
-    """Why it is not ok."""
+    """Why the status is not ok."""
     speedup: Amount | None = None
-    """Time of the defaults / its time, above 1 is faster."""
+    """Time with the defaults / time with the remedy; above 1 is faster."""
     speedup_low: Amount | None = None
-    """Lower end of the interval, widened for all trials together."""
+    """Lower end of the confidence interval, corrected for the number of candidates."""
     speedup_high: Amount | None = None
     """Upper end of that interval."""
     cpu_ratio: Amount | None = None
-    """Its CPU time / that of the defaults, below 1 is less."""
+    """CPU time with the remedy / CPU time with the defaults; below 1 is less."""
     cpu_low: Amount | None = None
-    """Lower end of the interval of that ratio, widened for all trials together; null where it is not judged."""
+    """Lower end of the interval of that ratio, corrected for the number of candidates; null if it is not judged."""
     cpu_high: Amount | None = None
     """Upper end of that interval."""
     memory_ratio: Amount | None = None
-    """Its memory / that of the defaults, below 1 is less, where it was measured."""
+    """Memory with the remedy / memory with the defaults; below 1 is less, null if not measured."""
     memory_low: Amount | None = None
-    """Least of its memory in any process / most of the defaults."""
+    """Lowest memory of any process with the remedy / highest with the defaults."""
     memory_high: Amount | None = None
-    """Most of its memory in any process / least of the defaults."""
+    """Highest memory of any process with the remedy / lowest with the defaults."""
     verdict: Verdict | None = None
-    """What the interval of the speedup says."""
+    """Verdict derived from the interval of the speedup."""
     outcome: TrialOutcome = "untried"
-    """gain: faster, or less CPU time or memory where that is the goal, and not slower; unexplained: faster in two
-    races, by more than the share of the hazard allows, so that it is not its effect; trade: less CPU time or memory,
-    but slower; none: no gain; undecided: too noisy to tell; untried: it was not measured, or its outputs differ."""
+    """gain: faster, or less CPU time or memory if that is the goal, and not slower. unexplained: faster in two races,
+    but by more than the share of the hazard allows, so there is another cause. trade: less CPU time or memory, but
+    slower. none: no gain. undecided: too noisy to tell. untried: not measured, or the outputs differ."""
 
 
 class OperatorShare(Struct, frozen=True, kw_only=True):
-    """The time of all nodes of one operator type in the profile."""
+    """Time of all nodes of one operator type in the profile."""
 
     op_name: str
     """Operator type."""
     nodes: Count
-    """Nodes of this type."""
+    """Number of nodes of this type."""
     time_us: Amount
-    """Time in the usual inference; those of all operators add up to the time in nodes."""
+    """Time in a typical inference; the times of all operators add up to the time in nodes."""
     share: Amount
-    """Part of the time in nodes, from 0 to 1."""
+    """Share of the time in nodes, from 0 to 1."""
 
 
 class Advice(Experiment, frozen=True, kw_only=True):
-    """What `onnxperf advise` found."""
+    """Result of `onnxperf advise`."""
 
     model: str
     """Label of the model."""
     fingerprint: str = ""
-    """Hash of its file and its external data."""
+    """Hash of the model file and its external data."""
     dims: dict[str, Count] = {}
-    """Every dimension that was free in the model, with the size it got."""
+    """Size chosen for every free dimension of the model."""
     session: SessionOptions = SessionOptions()
-    """The session that everything was compared with."""
+    """Session that every remedy is compared with."""
     hazards: tuple[Hazard, ...] = ()
-    """What was found, the largest measured gain first."""
+    """Hazards found, largest measured gain first."""
     tried: tuple[Tried, ...] = ()
-    """Every remedy that was tried, those that did not help included."""
+    """All tested remedies, including those that did not help."""
     races: tuple[Case, ...] = ()
-    """The races behind them: of all trials, of those that may help, and of gains that were measured again."""
+    """The races behind the results: one with all remedies, one with the promising ones, and repeated ones that confirm
+    gains."""
     operators: tuple[OperatorShare, ...] = ()
-    """Where the time goes: all operators of the profile, the most costly first."""
+    """Where the time goes: all operators of the profile, most expensive first."""
     where: str = ""
-    """The same in a sentence."""
+    """Where the time goes, in one sentence."""
     overhead: Amount | None = None
-    """Profiled time of a call / unprofiled time, in this profile."""
+    """Profiled / unprofiled time of a call in this profile."""
     next_command: str = ""
-    """What to run next, ready to paste; empty where a remedy helped."""
+    """Next command to run, ready to paste; empty if a remedy helped."""
     output: str = ""
-    """File that the rewritten model with the largest gain was written to."""
+    """File with the rewritten model that gains the most."""
     interrupted: bool = False
-    """Stopped by the user before its end."""
+    """Whether the user stopped it early."""

@@ -1,4 +1,4 @@
-"""What several records have in common; every field says its unit."""
+"""Base classes and types shared by several records; every field states its unit."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from msgspec import Struct
 from onnxperf.records.numbers import Amount, Count, Delta
 
 BUSY_SHARE = 0.05
-"""Part of the processors above which the work of others disturbs a race."""
+"""Share of the processors used by other programs above which a race is disturbed."""
 FREE_SHARE = 0.02
-"""Of a time: when threads together waited less than that for a processor, no other program took one."""
+"""Share of a measured time: if all threads together waited less than this for a processor, no other program
+interfered."""
 FORMAT_VERSION = 1
 
 Status = Literal["pending", "running", "ok", "differs", "failed", "timeout", "oom", "crashed", "skipped"]
@@ -19,54 +20,54 @@ Scalar = str | int | float | bool | None
 
 
 class Machine(Struct, frozen=True, kw_only=True):
-    """Where a race took place."""
+    """The machine that a race ran on."""
 
     cpu: str
-    """Model of the processor."""
+    """Processor model."""
     vector_extensions: tuple[str, ...]
-    """Instruction sets that matter for arithmetic."""
+    """Vector instruction sets."""
     cores: Count
-    """Physical cores that this process may use."""
+    """Physical cores available to this process."""
     logical_cpus: Count
-    """Logical processors that this process may use."""
+    """Logical processors available to this process."""
     memory_bytes: Count
-    """Memory of the machine."""
+    """Total memory of the machine."""
     available_bytes: Count
-    """Memory that was free before the race."""
+    """Memory available before the race."""
     system: str
-    """Operating system, its release and the architecture."""
+    """Operating system, release and architecture."""
     python: str
-    """Version of Python."""
+    """Python version."""
     versions: dict[str, str]
-    """Versions of the libraries that matter, where installed."""
+    """Versions of the relevant installed libraries."""
     governor: str | None = None
-    """Frequency governor, where readable."""
+    """CPU frequency governor; null if unreadable."""
     turbo: bool | None = None
-    """Whether the processor may exceed its base frequency, where readable."""
+    """Whether the processor may exceed its base frequency; null if unreadable."""
     load_before: Amount | None = None
-    """Load average of the last minute before the race."""
+    """One-minute load average before the race."""
     load_after: Amount | None = None
-    """The same after the race."""
+    """The same, after the race."""
     throttled_before: Count | None = None
-    """Thermal throttling events counted by the kernel before the race, where readable."""
+    """Thermal throttling events counted by the kernel before the race; null if unreadable."""
     throttled_after: Count | None = None
-    """The same after the race."""
+    """The same, after the race."""
     others_share: Amount | None = None
-    """Part of the processors that other processes used meanwhile, from 0 to 1; null where it was not measured."""
+    """Share of the processors used by other processes during the race, from 0 to 1; null if not measured."""
     frozen: bool = True
-    """Idle workers were stopped while another one was measured (not possible on Windows)."""
+    """Whether idle workers were paused while another one was measured (not possible on Windows)."""
 
 
 def is_busy(others_share: float | None) -> bool:
-    """Whether other processes used so much of the processors that it disturbs; not where that is not known."""
+    """Whether other processes used enough of the processors to disturb a race; False if unknown."""
     return others_share is not None and others_share > BUSY_SHARE
 
 
 class Document(Struct, frozen=True, kw_only=True):
-    """A record that is written as JSON and kept in the store."""
+    """A record written as JSON and saved in the store."""
 
     version: Count = FORMAT_VERSION
-    """Version of this format."""
+    """Format version."""
 
 
 class Findings(Document, frozen=True, kw_only=True):
@@ -75,53 +76,54 @@ class Findings(Document, frozen=True, kw_only=True):
     answer: str = ""
     """The result in one plain sentence."""
     notes: tuple[str, ...] = ()
-    """What a reader must know."""
+    """Notes on how to read the result."""
 
 
 class Experiment(Findings, frozen=True, kw_only=True):
-    """Findings from something that was run on a machine."""
+    """Findings from an experiment on a machine."""
 
     command: str = ""
-    """The command line, or the call in Python."""
+    """Command line or Python call."""
     machine: Machine | None = None
-    """Where it was measured; null for what was made elsewhere."""
+    """Machine of the measurement; null if measured elsewhere."""
 
 
 class AnyCase(Struct, frozen=True, kw_only=True):
-    """Subjects that were measured on the same inputs, in time or in memory."""
+    """Subjects measured on the same inputs, in time or memory."""
 
     model: str
-    """Label of the model; of several models or callables, all labels joined by a comma."""
+    """Label of the model; several labels are separated by commas."""
     shapes: dict[str, tuple[Count, ...]] = {}
-    """Shape of every input; of the first size where there are several."""
+    """Shape of every input; if there are several sizes, those of the first."""
     status: Status = "ok"
-    """The first status of its subjects that is neither ok nor skipped."""
+    """First subject status other than ok and skipped."""
     interrupted: bool = False
-    """Stopped by the user before its end."""
+    """Whether the user stopped it early."""
     answer: str = ""
     """The result in one plain sentence."""
     notes: tuple[str, ...] = ()
-    """What a reader must know: dimensions that defaulted to 1, casts, settings that differ from the defaults."""
+    """Notes on how to read the result: dimensions that defaulted to 1, casts, non-default settings."""
 
 
 class AnySubject(Struct, frozen=True, kw_only=True):
-    """What was called in a process, and how that ended."""
+    """What was called in a process, and its status."""
 
     name: str
-    """Unique within its case."""
+    """Name, unique within the case."""
     model: str | None = None
-    """Label of its model; null for a plain callable."""
+    """Label of the model; null for a plain callable."""
     runtime: str = "callable"
-    """ort, numpy, reference… or callable."""
+    """Runtime: ort, numpy, reference… or callable."""
     call: str | None = None
-    """Call style, where the runtime has several."""
+    """Call style; null if the runtime has only one."""
     status: Status = "pending"
-    """How it ended."""
+    """Final status."""
     reason: str = ""
-    """Why the status is not ok; in a race also what weakens the verdict."""
+    """Why the status is not ok; in a race, also why the verdict is weaker."""
     signal: Delta | None = None
-    """Number of the signal that ended its process."""
+    """Number of the signal that killed its process."""
     stderr: str = ""
-    """The last lines that a lost process wrote."""
+    """Last lines of stderr from a process that died."""
     conditions: dict[str, Scalar] = {}
-    """What was really used: providers, threads, spinning, versions, seconds between starts of calls (`every_s`)…"""
+    """Conditions actually in effect: providers, threads, spinning, versions, seconds between starts of calls
+    (`every_s`)…"""

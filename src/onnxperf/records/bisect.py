@@ -1,4 +1,4 @@
-"""What a bisection tried, and where something changes."""
+"""Steps of a bisection, and where the change is."""
 
 from __future__ import annotations
 
@@ -20,90 +20,91 @@ Outcome = Literal["found", "range", "same", "other way", "undecided", "unconfirm
 
 
 class BisectCandidate(Struct, frozen=True, kw_only=True):
-    """One of the places between which a change is searched."""
+    """One of the points between which a change is searched."""
 
     name: str
-    """What it is called in the steps."""
+    """Name used in the steps."""
     cause: str = ""
-    """What sets it apart from the one before it; empty for the first."""
+    """Difference from the previous candidate; empty for the first."""
     status: Status = "pending"
-    """Whether it ran: ok, failed… or pending where it was not needed."""
+    """Whether it ran: ok, failed… or pending if it was not needed."""
     reason: str = ""
     """Why it did not run."""
 
 
 class BisectStep(Struct, frozen=True, kw_only=True):
-    """One comparison: a candidate against a candidate that was good before it."""
+    """One comparison: a candidate against an earlier, good candidate."""
 
     purpose: Purpose
-    """The ends of the row, the search between them, or the last comparison once more."""
+    """ends: compare both ends; search: search between them; repeat: repeat the last comparison."""
     base: str
-    """What it was compared with."""
+    """Candidate used as the baseline."""
     candidate: str
-    """What was compared."""
+    """Candidate under test."""
     side: BisectSide
-    """Whether the candidate is like the good end or like the bad one."""
+    """Whether the candidate behaves like the good or the bad end."""
     verdict: Verdict | None = None
-    """Of the race, or of the probes of memory; null where outputs were compared."""
+    """Verdict of the race or the memory probes; null if outputs were compared."""
     ratio: Amount | None = None
-    """Time or memory of the candidate divided by that of the base; above 1 is worse."""
+    """Time or memory of the candidate / that of the base; above 1 is worse."""
     ratio_low: Amount | None = None
-    """Lower end of its interval."""
+    """Lower end of the confidence interval."""
     ratio_high: Amount | None = None
-    """Upper end of its interval."""
+    """Upper end of the confidence interval."""
     base_amount: Amount | None = None
-    """The base: nanoseconds of a call, or bytes."""
+    """Amount of the base: nanoseconds per call, or bytes."""
     amount: Amount | None = None
-    """The same of the candidate."""
+    """Amount of the candidate."""
     differs: str = ""
-    """How the outputs differ; empty where they agree."""
+    """How the outputs differ; empty if they agree."""
     reason: str = ""
     """Why it is undecided."""
     race: Case | None = None
-    """The race with its raw timings; null where none took place."""
+    """The race with its raw timings; null if there was none."""
 
 
 class OperatorChange(Struct, frozen=True, kw_only=True):
-    """An operator whose time changed between the last good and the first bad candidate, from profiles of both."""
+    """An operator whose time changed between the last good and the first bad candidate, according to profiles of
+    both."""
 
     op_name: str
-    """Operator."""
+    """Operator type."""
     before_us: Signed
-    """Time of all its nodes per inference in the last good candidate, in microseconds."""
+    """Time of all its nodes per inference in the last good candidate, in µs."""
     after_us: Signed
-    """The same in the first bad one."""
+    """Time of all its nodes per inference in the first bad candidate, in µs."""
 
 
 class Bisection(Experiment, frozen=True, kw_only=True):
-    """What `onnxperf bisect` found: where along a row of candidates something changes."""
+    """Result of `onnxperf bisect`: where in a sequence of candidates something changes."""
 
     model: str
     """Label of the model."""
     fingerprint: str = ""
-    """Digest of the model."""
+    """Hash of the model."""
     over: Over
-    """What the candidates are."""
+    """Kind of candidates."""
     by: By = "time"
-    """What is compared."""
+    """Quantity that is compared."""
     change: Change = "any"
-    """Which changes were searched."""
+    """Which direction of change to search for."""
     outcome: Outcome = "undecided"
-    """How the search ended."""
+    """Outcome of the search."""
     interrupted: bool = False
-    """Stopped by the user before its end."""
+    """Whether the user stopped it early."""
     candidates: tuple[BisectCandidate, ...] = ()
-    """In their order; for nodes, the parts that were tried."""
+    """Candidates in order; with `over` = nodes, the tested parts of the model."""
     steps: tuple[BisectStep, ...] = ()
-    """All comparisons, in the order in which they were made."""
+    """All comparisons, in the order they were made."""
     most_steps: Count = 0
-    """How many comparisons there could have been."""
+    """Maximum number of comparisons."""
     good: str = ""
-    """The last candidate that is like the first end."""
+    """Last candidate that behaves like the first end."""
     bad: str = ""
-    """The first candidate that is like the other end."""
+    """First candidate that behaves like the other end."""
     causes: tuple[str, ...] = ()
-    """What accounts for the change: one cause, or all that a range holds; for nodes, their names."""
+    """Causes of the change: one cause, or all within a range; with `over` = nodes, the node names."""
     operators: tuple[OperatorChange, ...] = ()
-    """Operators behind a change of time, the largest change first."""
+    """Operators responsible for a change in time, largest change first."""
     output: str = ""
-    """File with the part of the model that still shows the difference."""
+    """File with the smallest part of the model that still shows the difference."""

@@ -1,4 +1,4 @@
-"""What was compared, and how far it differs."""
+"""Comparison of outputs, and how much they differ."""
 
 from __future__ import annotations
 
@@ -10,83 +10,83 @@ from onnxperf.records.options import OptLevel
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """How one output of two subjects compares; the second one is what the first is compared with."""
+    """Comparison of one output of two subjects; the second subject is the reference."""
 
     name: str
     """Name of the output."""
     equal: bool
-    """Type and shape are the same, floats (and integers of at most 16 bits, where the absolute tolerance is 1 or more)
-    are within the tolerances, and all other elements exactly the same."""
+    """Whether type and shape match, floats (and integers of up to 16 bits, if the absolute tolerance is 1 or more) are
+    within the tolerances, and all other elements are identical."""
     elements: Count = 0
-    """Elements that were compared."""
+    """Number of compared elements."""
     differing: Count = 0
-    """Elements outside the tolerances."""
+    """Number of elements outside the tolerances."""
     differs_by: float | None = None
-    """Largest absolute difference of these elements; null where it is not a finite number."""
+    """Largest absolute difference of these elements; null if not finite."""
     differs_at: str = ""
-    """Where that is, as Python writes the place: [3, 1]; else the first element that differs."""
+    """Index of that element in Python notation, such as [3, 1]; if there is none, of the first element that differs."""
     max_absolute: float | None = None
-    """Largest absolute difference of finite numbers."""
+    """Largest absolute difference of finite values."""
     max_relative: float | None = None
-    """Largest difference of finite numbers, relative to the second one's."""
+    """Largest difference of finite values, relative to the second subject's."""
     max_ulp: float | None = None
-    """Largest distance in representable numbers of the type, of elements of one sign that are farther from zero than
-    the absolute tolerance; null where there are none."""
+    """Largest distance in units in the last place (ULP), over elements with the same sign and a magnitude above the
+    absolute tolerance; null if there are none."""
     nans: tuple[Count, Count] = (0, 0)
-    """NaNs in the first and in the second."""
+    """Number of NaNs in the first and the second subject."""
     infinities: tuple[Count, Count] = (0, 0)
-    """Infinities in the first and in the second."""
+    """Number of infinities in the first and the second subject."""
     reason: str = ""
-    """What differs besides numbers: shapes, types, lengths, keys."""
+    """Differences other than values: shapes, types, lengths, keys."""
 
 
 class NodeDifference(Struct, frozen=True, kw_only=True):
-    """The first node, in the order of the graph, whose output differs."""
+    """The first node, in graph order, whose output differs."""
 
     index: Count
-    """Place in the graph, from 0."""
+    """Position in the graph, from 0."""
     name: str
-    """Its name; may be empty."""
+    """Node name; may be empty."""
     operator: str
-    """Its type, with its domain if that is not ONNX's own."""
+    """Operator type, with its domain if that is not ONNX's own."""
     inputs: tuple[str, ...]
-    """Names of its inputs, which are still equal."""
+    """Names of its inputs, which still agree."""
     difference: Difference
-    """Of its first output that differs."""
+    """Difference of its first output that differs."""
 
 
 class Check(Document, frozen=True, kw_only=True):
-    """What `onnxperf check` found."""
+    """Result of `onnxperf check`."""
 
     model: str
-    """Label of the model; of two, both labels joined by a comma."""
+    """Label of the model; two labels are separated by a comma."""
     first: str
-    """What was checked."""
+    """Subject under test."""
     second: str
-    """What it was compared with."""
+    """Reference subject."""
     rtol: float
     """Relative tolerance."""
     atol: float
     """Absolute tolerance."""
     outputs: tuple[Difference, ...]
-    """One per output."""
+    """Comparison of each output."""
     node: NodeDifference | None = None
-    """The first node that differs, where nodes were compared and one does."""
+    """First node that differs; null if none does, or nodes were not compared."""
     walked: bool = False
-    """Every tensor that both sides have was compared, node by node."""
+    """Whether every tensor present on both sides was compared, node by node."""
     level: OptLevel | None = None
-    """First optimisation level of onnxruntime at which the outputs differ; only looked for where no node does."""
+    """Lowest optimization level of onnxruntime at which the outputs differ; determined only if no node differs."""
     undecided: str = ""
-    """Why outputs say nothing about both sides: one of them draws random numbers, or is not deterministic."""
+    """Why the outputs cannot be compared: one side draws random numbers or is not deterministic."""
     notes: tuple[str, ...] = ()
-    """What a reader must know."""
+    """Notes on how to read the result."""
 
     @property
     def equal(self) -> bool:
-        """All outputs agree, and say something about both sides."""
+        """Whether all outputs agree and can be compared."""
         return not self.undecided and all(output.equal for output in self.outputs)
 
     @property
     def status(self) -> Status:
-        """Failed where a side is not deterministic; whether outputs differ is in `equal`."""
+        """Failed if a side is not deterministic; `equal` tells whether outputs differ."""
         return "failed" if self.undecided else "ok"

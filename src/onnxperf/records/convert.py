@@ -1,4 +1,4 @@
-"""What a conversion made, and how it was checked."""
+"""Result of a conversion, and how it was checked."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from onnxperf.records.options import Signature
 
 
 class Conversion(Document, frozen=True, kw_only=True):
-    """What `onnxperf convert` made."""
+    """Result of `onnxperf convert`."""
 
     model: str
     """Label of the model."""
     framework: str
-    """What it was converted from: torch, tensorflow or sklearn."""
+    """Source framework: torch, tensorflow or sklearn."""
     versions: dict[str, str]
-    """Versions of the packages that took part."""
+    """Versions of the packages involved."""
     opset: Count
-    """Version of ONNX's own operators that it uses."""
+    """ONNX opset version."""
     inputs: tuple[Signature, ...]
-    """Its inputs, with the names of their free dimensions."""
+    """Inputs, with the names of their free dimensions."""
     outputs: tuple[Signature, ...]
-    """Its outputs; an axis that follows a dimension of the inputs has its name."""
+    """Outputs; an axis that depends on an input dimension has its name."""
     nodes: Count
-    """Nodes of the graph, those of subgraphs and functions included."""
+    """Number of nodes, including those in subgraphs and functions."""
     size_bytes: Count
-    """Size of the model with its weights."""
+    """Size of the model including weights."""
     checks: tuple[Check, ...] = ()
-    """Comparisons with the source, one per size of the dimensions; empty if it was not checked."""
+    """Comparisons with the source, one per set of dimension sizes; empty if not checked."""
     rows: Count = 0
-    """Rows of the sample on which an estimator was compared with its source; 0 for other models."""
+    """Sample rows on which an estimator was compared with its source; 0 for other models."""
     made_rows: Count = 0
-    """Rows besides, made from the sample: its values mixed, thresholds of trees, extremes, zeros."""
+    """Additional rows derived from the sample: mixed values, tree thresholds, extremes, zeros."""
     casts: dict[str, tuple[str, str]] = {}
-    """Inputs whose type the converter changed, with the types before and after; the source was given the latter."""
+    """Inputs whose type the converter changed, with the types before and after; the source received the latter."""
     output: str = ""
-    """File that it was written to; empty if it was not written."""
+    """Output file; empty if none was written."""
     notes: tuple[str, ...] = ()
-    """What a reader must know."""
+    """Notes on how to read the result."""
 
     @property
     def equal(self) -> bool:
-        """No comparison found a difference."""
+        """Whether no comparison found a difference."""
         return all(check.equal for check in self.checks)

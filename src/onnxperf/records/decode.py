@@ -1,4 +1,4 @@
-"""The one way from plain values, which may come from strangers, to a record."""
+"""Decode plain, possibly untrusted values into records."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ T = TypeVar("T")
 
 Fields = dict[str, Any]
 UPGRADES: Mapping[type, Sequence[Callable[[Fields], Fields]]] = {}
-"""Per kind of record: step n leads from version n to version n + 1. Nothing was released yet, so there is none."""
+"""Per record type: step n upgrades version n to version n + 1. Nothing has been released yet, so there are none."""
 
 
 class DamagedRecord(ValueError):
-    """What was read is no record of that kind."""
+    """The data is not a valid record of the requested type."""
 
 
 def decoded(value: object, kind: type[T]) -> T:
-    """A record of a kind, in the form of its newest version; whatever is wrong with it is a DamagedRecord."""
+    """Decode a record of this type, upgraded to its newest version; anything wrong with it raises DamagedRecord."""
     try:
         record = msgspec.convert(_upgraded(value, kind), kind)
         check_record(record)
@@ -31,7 +31,7 @@ def decoded(value: object, kind: type[T]) -> T:
 
 
 def newest_version(kind: type) -> int:
-    """The version of a kind of record that is written today."""
+    """Version in which records of this type are written today."""
     return next(int(each.default) for each in msgspec.structs.fields(kind) if each.name == "version")
 
 

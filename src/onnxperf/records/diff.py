@@ -1,4 +1,4 @@
-"""How two profiles differ, node by node."""
+"""Differences of two profiles, node by node."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ Doubt = Literal["", "noise", "unproven"]
 
 
 class DiffRow(Struct, frozen=True, kw_only=True):
-    """A node of two profiles, or of one of them."""
+    """A node present in both profiles or in one of them."""
 
     side: Side
-    """= in both, - only in the first, + only in the second."""
+    """`=` in both, `-` only in the first, `+` only in the second."""
     label: str
-    """Side, provider, operator, types, shapes and number in one word."""
+    """Side, provider, operator, types, shapes and number as one word."""
     op_name: str
     """Operator type."""
     after_op_name: str = ""
-    """Operator type in the second profile, if it is another one: a FusedConv does the work of a Conv."""
+    """Operator type in the second profile, if different: a FusedConv does the work of a Conv."""
     provider: str
-    """Execution provider, in onnxruntime's words."""
+    """Execution provider by its onnxruntime name."""
     inputs: TensorTypes
     """Types and shapes of the inputs."""
     outputs: TensorTypes
     """Types and shapes of the outputs."""
     idx: Count
-    """Number among the nodes of the same operator, types, shapes and provider, from 0."""
+    """Index among the nodes with the same operator, types, shapes and provider, from 0."""
     path: tuple[str, ...] = ()
-    """Nodes whose bodies it is in."""
+    """Nodes whose bodies contain it."""
     before_name: str = ""
     """Name of the node in the first profile."""
     after_name: str = ""
@@ -47,103 +47,104 @@ class DiffRow(Struct, frozen=True, kw_only=True):
     after_us: tuple[Delta, ...] = ()
     """Self time in each iteration of the second profile."""
     before_usual_us: Signed = 0.0
-    """Self time in the usual iteration of the first profile."""
+    """Self time in a typical iteration of the first profile."""
     after_usual_us: Signed = 0.0
-    """Self time in the usual iteration of the second profile."""
+    """Self time in a typical iteration of the second profile."""
     before_launch_us: tuple[Signed, ...] = ()
-    """Self time in each launch of the first profile: the mean of its quickest quarter of the iterations. Empty where
-    there was one process."""
+    """Self time in each launch of the first profile: the mean of its fastest quarter of the iterations. Empty if there
+    was one process."""
     after_launch_us: tuple[Signed, ...] = ()
     """Self time in each launch of the second profile."""
     speedup: Amount | None = None
-    """First time / second time, those of the usual iteration (times below 1 us count as 1 us); null where one side
-    has no such node, or where there are too few launches to compare."""
+    """First time / second time, both of a typical iteration (times below 1 µs count as 1 µs); null if one side lacks
+    the node or there are too few launches to compare."""
     speedup_low: Amount | None = None
-    """Lower end of its interval, as wide as launches differ, whose level takes all rows into account (Holm)."""
+    """Lower end of the confidence interval, based on the variation between launches and corrected for the number of
+    rows (Holm)."""
     speedup_high: Amount | None = None
-    """Upper end of its interval."""
+    """Upper end of the confidence interval."""
     verdict: Verdict | None = None
-    """faster or slower where the interval excludes 1 and the change is at least 5 % and more than 1 us, else undecided;
-    null where nothing was compared."""
+    """faster or slower if the interval excludes 1 and the change is at least 5 % and more than 1 µs, else undecided;
+    null if nothing was compared."""
     noise: bool = False
-    """In both, and nothing shows that their times differ."""
+    """Whether the node is in both profiles and its times cannot be shown to differ."""
 
 
 class DiffSum(Struct, frozen=True, kw_only=True):
-    """Rows of a diff together, and whether their sums differ."""
+    """Sum of several rows of a diff, and whether the sums differ."""
 
     name: str
-    """Their label, or how many they are."""
+    """Common label, or the number of rows."""
     others: bool = False
-    """Whether these are the small ones that have no row of their own."""
+    """Whether this sums up the small nodes that are not listed separately."""
     rows: tuple[DiffRow, ...]
-    """The rows, at least one."""
+    """The rows (at least one)."""
     before_usual_us: Signed
-    """Self time in the usual iteration of the first profile."""
+    """Self time in a typical iteration of the first profile."""
     after_usual_us: Signed
-    """Self time in the usual iteration of the second profile."""
+    """Self time in a typical iteration of the second profile."""
     verdict: Verdict | None = None
-    """Whether the sums differ; null where nothing was compared."""
+    """Whether the sums differ; null if nothing was compared."""
     noise: bool
-    """On both sides, and nothing shows that the sums differ."""
+    """Whether the nodes are on both sides and their sums cannot be shown to differ."""
 
     @property
     def doubt(self) -> Doubt:
-        """Why nothing is claimed: launches show no difference, or there were too few of them to show any."""
+        """Why no difference is claimed: launches show none, or there were too few of them."""
         if not self.noise:
             return ""
         return "unproven" if self.verdict is None else "noise"
 
     @property
     def both_us(self) -> float:
-        """Time on both sides."""
+        """Sum of the times of both sides."""
         return self.before_usual_us + self.after_usual_us
 
 
 class SourceChange(Struct, frozen=True, kw_only=True):
-    """Original nodes that one of the sides of a diff executes together, and whether their time differs."""
+    """Original nodes that one side of a diff executes together, and whether their time differs."""
 
     label: str
-    """What they are and what became of them, or how many groups they are."""
+    """Label with the nodes and what they became, or the number of groups."""
     names: tuple[str, ...] = ()
-    """The original nodes; empty for executed nodes that belong to none."""
+    """Original nodes; empty for executed nodes without an original."""
     ops: tuple[str, ...] = ()
-    """Their operator types."""
+    """Operator types of the original nodes."""
     path: tuple[str, ...] = ()
-    """Nodes whose bodies they are in."""
+    """Nodes whose bodies contain them."""
     others: Count = 0
-    """Of small groups together: how many they are."""
+    """Number of small groups summed up here; 0 for a single group."""
     before_executed: tuple[str, ...] = ()
-    """What the first side executes for them."""
+    """Nodes that the first side executes for them."""
     after_executed: tuple[str, ...] = ()
-    """What the second side executes for them."""
+    """Nodes that the second side executes for them."""
     link: str = ""
-    """What they share on a page."""
+    """Key that links them on a page."""
     before_us: Signed
-    """Self time in the usual iteration of the first profile."""
+    """Self time in a typical iteration of the first profile."""
     after_us: Signed
-    """Self time in the usual iteration of the second profile."""
+    """Self time in a typical iteration of the second profile."""
     before_launch_us: tuple[Signed, ...] = ()
     """Self time in each launch of the first profile."""
     after_launch_us: tuple[Signed, ...] = ()
     """Self time in each launch of the second profile."""
     speedup: Amount | None = None
-    """First time / second time; null where one side executes nothing for them, or has too few launches."""
+    """First time / second time; null if one side executes nothing for them or has too few launches."""
     speedup_low: Amount | None = None
-    """Lower end of its interval."""
+    """Lower end of the confidence interval."""
     speedup_high: Amount | None = None
-    """Upper end of its interval."""
+    """Upper end of the confidence interval."""
     verdict: Verdict | None = None
-    """Whether the times differ; null where nothing was compared."""
+    """Whether the times differ; null if nothing was compared."""
 
     @property
     def change_us(self) -> float:
-        """Below 0 where time was won."""
+        """Second time - first time; negative if time was saved."""
         return self.after_us - self.before_us
 
     @property
     def both_us(self) -> float:
-        """Time on both sides."""
+        """Sum of the times of both sides."""
         return self.before_us + self.after_us
 
     @property
@@ -153,24 +154,25 @@ class SourceChange(Struct, frozen=True, kw_only=True):
 
     @property
     def doubt(self) -> Doubt:
-        """Why nothing is claimed about a group that both sides execute."""
+        """Why no difference is claimed for a group that both sides execute."""
         if not self.on_both or self.verdict in ("faster", "slower"):
             return ""
         return "unproven" if self.verdict is None else "noise"
 
 
 class Diff(Findings, frozen=True, kw_only=True):
-    """What `onnxperf diff` found."""
+    """Result of `onnxperf diff`."""
 
     before: Profile
-    """The first side."""
+    """First profile."""
     after: Profile
-    """The second side."""
+    """Second profile."""
     rows: tuple[DiffRow, ...]
-    """Their nodes, aligned; in the order of execution."""
+    """Aligned nodes of both profiles, in execution order."""
     groups: tuple[SourceGroup, ...] = ()
-    """Which nodes of the first model became which of the second, if they are two of which most nodes correspond."""
+    """Which nodes of the first model became which of the second, if they are two models whose nodes mostly
+    correspond."""
     race: Case | None = None
-    """Both sides raced without the profiler, where both can be run: the verdict comes from here."""
+    """Race of both sides without the profiler, if both can be run; it decides the verdict."""
     command: str = ""
-    """The command line, or the call in Python."""
+    """Command line or Python call."""

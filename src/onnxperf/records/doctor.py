@@ -1,4 +1,4 @@
-"""What the doctor found out about a machine."""
+"""Report of `onnxperf doctor` on a machine."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from onnxperf.records.numbers import Amount
 
 
 class MachineReport(Document, frozen=True, kw_only=True):
-    """What `onnxperf doctor` found."""
+    """Result of `onnxperf doctor`."""
 
     machine: Machine
-    """The machine, before and after the race."""
+    """The machine before and after the race."""
     rows: dict[str, str]
-    """What else was found about it, by name."""
+    """Further facts about the machine, by name."""
     peaks: tuple[Peaks, ...] = ()
-    """What it reached with one thread and with one per core, if that was measured."""
+    """Peak performance with one thread and with one per core, if measured."""
     noise_band: Amount | None = None
-    """Relative difference that a race on this machine could mistake for a real one; null if it was not measured."""
+    """Relative difference that a race on this machine could mistake for a real one; null if not measured."""
     answer: str = field(name="sentence", default="")
-    """How small a difference can be seen on this machine, in plain sentences."""
+    """Smallest difference that can be detected on this machine, in plain sentences."""
     interrupted: bool = False
-    """The user stopped the race."""
+    """Whether the user stopped the race."""
     command: str = ""
-    """The command line, or the call in Python."""
+    """Command line or Python call."""

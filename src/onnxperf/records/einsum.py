@@ -1,4 +1,4 @@
-"""What was found for an einsum equation: its letter orders, its fastest graph, and the race that decided."""
+"""Results for an einsum equation: its letter orders, its fastest graph, and the race that decided."""
 
 from __future__ import annotations
 
@@ -14,101 +14,102 @@ SiteOutcome = Literal["rewritten", "kept", "skipped"]
 
 
 class OrderTime(Struct, frozen=True, kw_only=True):
-    """One letter order: the axis order of everything between operands and result."""
+    """One letter order: the axis order of all intermediate tensors."""
 
     order: str
-    """The letters in this order."""
+    """Letters in this order."""
     equation: str
-    """The equation with letters renamed so that their alphabetical order is this one."""
+    """Equation with its letters renamed so that their alphabetical order is this one."""
     graph: str
-    """The graph that it leads to, in a few words; many orders lead to the same."""
+    """Short description of the resulting graph; many orders lead to the same graph."""
     time_ns: Amount | None = None
-    """Time of a call of that graph in the search; null if it was not timed."""
+    """Time of a call of that graph in the search, in ns; null if not timed."""
 
 
 class EinsumPlan(Experiment, frozen=True, kw_only=True):
-    """What `onnxperf einsum` found."""
+    """Result of `onnxperf einsum`."""
 
     equation: str
-    """As it was given."""
+    """Equation as given."""
     canonical: str
-    """The same with an explicit output and without ellipses."""
+    """Equation with an explicit output and without ellipses."""
     best_equation: str
-    """The equation in the letter order of the chosen graph."""
+    """Equation in the letter order of the chosen graph."""
     shapes: tuple[tuple[Count, ...], ...]
-    """Of the operands."""
+    """Shapes of the operands."""
     dtype: str
     """Element type of the operands."""
     opset: Count
-    """ONNX version of the graphs."""
+    """ONNX opset of the graphs."""
     portable: bool = False
-    """Only standard operators were allowed."""
+    """Whether only standard operators were allowed."""
     runtime: str = "ort"
-    """Runtime that the graphs were timed with."""
+    """Runtime used to time the graphs."""
     threads: Count = 1
     """Threads of every subject."""
     searched: bool = True
-    """The graphs were raced; otherwise the cost model chose."""
+    """Whether the graphs were raced; otherwise the cost model chose."""
     graph: str
-    """The chosen graph in a few words: the winner, or where the race is undecided its baseline."""
+    """Short description of the chosen graph: the winner or, if the race is undecided, its baseline."""
     graph_ns: Amount | None = None
-    """Time of a call of that graph in the search, as those of the letter orders; null if it was not timed."""
+    """Time of a call of that graph in the search, in ns, comparable with those of the letter orders; null if not
+    timed."""
     decomposed: str = ""
-    """The best graph without an Einsum in a few words: the chosen one, or the next by speedup."""
+    """Short description of the best graph without an Einsum node: the chosen one, or the next by speedup."""
     candidates: Count = 0
-    """Distinct graphs that were proposed."""
+    """Number of distinct candidate graphs."""
     executed: Count = 0
-    """Those that are still distinct after onnxruntime's optimiser."""
+    """Number of graphs that remain distinct after onnxruntime's optimizer."""
     orders: tuple[OrderTime, ...] = ()
-    """One row per letter order, each once, the equation's own first."""
+    """One row per distinct letter order, the equation's own first."""
     race: Case | None = None
-    """The final race: finalists, onnxruntime's Einsum, numpy and others; the first subject is the baseline."""
+    """Final race: finalists, onnxruntime's Einsum, numpy and others; the first subject is the baseline."""
     winner: str | None = None
-    """Name of the winner in that race; null where its verdicts are undecided."""
+    """Name of the winner of that race; null if its verdicts are undecided."""
     limit: str | None = None
-    """Name of the subject in that race which multiplies matrices of the same size without moving anything; null if
-    there is none, or anything in the race takes less time."""
+    """Name of the subject in that race that multiplies matrices of the same size without moving data, as a lower limit;
+    null if there is none or another subject is faster."""
     interrupted: bool = False
-    """The user stopped it: this is what was found until then."""
+    """Whether the user stopped it early, so that results are partial."""
 
 
 class RewrittenSite(Struct, frozen=True, kw_only=True):
-    """Einsum nodes of a model that have the same equation, shapes and type."""
+    """Einsum nodes of a model with the same equation, shapes and type."""
 
     nodes: tuple[str, ...]
-    """Their names (Einsum and position where they have none)."""
+    """Node names (Einsum and position for unnamed nodes)."""
     equation: str
-    """Their equation."""
+    """Equation of the nodes."""
     shapes: tuple[tuple[Count, ...], ...] = ()
-    """Shapes of their inputs, where known."""
+    """Shapes of their inputs, if known."""
     dtype: str = ""
-    """Their element type."""
+    """Element type of the nodes."""
     outcome: SiteOutcome
-    """rewritten: replaced in the written model; kept: no gain was proven; skipped: it could not be tried."""
+    """rewritten: replaced in the output model; kept: no gain was proven; skipped: could not be tested."""
     graph: str = ""
-    """The graph that was tried, in a few words."""
+    """Short description of the tested graph."""
     speedup_alone: Amount | None = None
-    """That graph against onnxruntime's Einsum, by themselves."""
+    """Speedup of that graph alone over onnxruntime's Einsum."""
     speedup: Amount | None = None
-    """The whole model with it against the whole model without it."""
+    """Speedup of the whole model with the rewrite over the model without it."""
     speedup_low: Amount | None = None
-    """Lower end of the 95 % interval."""
+    """Lower end of its 95 % confidence interval."""
     speedup_high: Amount | None = None
-    """Upper end of that interval."""
+    """Upper end of its 95 % confidence interval."""
     reason: str = ""
-    """Why this outcome."""
+    """Reason for this outcome."""
 
 
 class Rewrite(Experiment, frozen=True, kw_only=True):
-    """What `onnxperf einsum` did to a model with `rewrite`."""
+    """Result of `onnxperf einsum` when it rewrites a model."""
 
     model: str
     """Label of the model."""
     output: str
-    """File of the rewritten model; empty when no gain was proven and nothing written."""
+    """File of the rewritten model; empty if no gain was proven and nothing was written."""
     sites: tuple[RewrittenSite, ...]
-    """One per group of equal Einsum nodes."""
+    """One entry per group of identical Einsum nodes."""
     race: Case | None = None
-    """The original model against the one with all replacements that gained by themselves; it decides."""
+    """Deciding race: the original model against the model with all replacements that gained on their own."""
     interrupted: bool = False
-    """The user stopped it: this is what was found until then."""
+    """Whether the user stopped it early, so that results are partial."""

@@ -1,4 +1,4 @@
-"""Environments in which workers can run: interpreters with their packages."""
+"""Environments for workers: Python interpreters with their packages."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ class Environment(Struct, frozen=True, kw_only=True):
     """A Python interpreter with its packages."""
 
     name: str
-    """As requested: packages with their versions, or the path of an interpreter."""
+    """Name as requested: packages with versions, or the path of an interpreter."""
     python: str
     """Path of the interpreter."""
     python_version: str
-    """Version of Python; empty where the interpreter was not started."""
+    """Python version; empty if the interpreter was not started."""
     packages: dict[str, str]
-    """Versions that were resolved: the requested packages, runtimes, and what a worker needs."""
+    """Resolved versions of the requested packages, the runtimes, and the packages that workers need."""
     created: str | None = None
-    """When it was built: ISO 8601, UTC; null for an interpreter given by its path."""
+    """Build time: ISO 8601, UTC; null for an interpreter given by path."""
     used: str | None = None
-    """When it was last used: ISO 8601, UTC."""
+    """Time of last use: ISO 8601, UTC."""
     size_bytes: Count | None = None
-    """Size of its files."""
+    """Size on disk."""
 
 
 class Environments(Findings, frozen=True, kw_only=True):
-    """What `onnxperf envs` lists."""
+    """Result of `onnxperf envs`."""
 
     environments: tuple[Environment, ...] = ()
-    """Sorted by name."""
+    """Environments, sorted by name."""

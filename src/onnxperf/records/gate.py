@@ -1,4 +1,4 @@
-"""What a gate measured of a new model and of the one before it, and whether the new one may pass."""
+"""Measurements of a new model and its predecessor, and whether the new model passes the gate."""
 
 from __future__ import annotations
 
@@ -11,80 +11,84 @@ from onnxperf.records.numbers import Amount, Count, Finite
 from onnxperf.records.race import Case
 
 BASELINE, CONTROL, NEW = "baseline", "control", "new"
-"""The subjects of a race: the model before, the same once more, and the new one.
+"""The subjects of a race: the previous model, a second copy of it, and the new model.
 
-Where the baseline is a record, the new model races itself: it is `new`, and its second copy is the control."""
+If the baseline is a record, the new model races itself: it is `new`, and its second copy is the control.
+"""
 GateOutcome = Literal["passed", "failed", "undecided"]
 Measure = Literal["time", "instructions", "memory", "outputs", "error"]
 AsWhat = Literal["undecided", "passed", "failed"]
 
 
 class GateLimit(Struct, frozen=True, kw_only=True):
-    """One limit, and what was measured of it in one case."""
+    """One limit, and its measured value in one case."""
 
     measure: Measure
-    """Time or instructions of a call, memory of a process, whether the outputs are equal, or their largest error."""
+    """Measured quantity: time or instructions per call, memory of a process, equality of the outputs, or their largest
+    error."""
     dims: dict[str, Count] = {}
     """Dimensions of the case."""
     limit: Finite | None = None
-    """Largest ratio that is accepted, or largest error; null for outputs."""
+    """Largest accepted ratio or error; null for outputs."""
     ratio: Finite | None = None
-    """New / baseline: above 1, the new one takes more."""
+    """New / baseline; above 1, the new model takes more."""
     ratio_low: Finite | None = None
-    """Lower end of its 95 % interval, which holds for all sizes together (Holm); of memory, of its range."""
+    """Lower end of its 95 % interval, corrected for the number of sizes (Holm); for memory, lower end of its range."""
     ratio_high: Finite | None = None
-    """Upper end of that."""
+    """Upper end of that interval or range."""
     baseline: Finite | None = None
-    """The baseline's: nanoseconds, instructions or bytes."""
+    """Value of the baseline: nanoseconds, instructions or bytes."""
     new: Finite | None = None
-    """The same of the new model; of an error, largest difference / largest value of an output."""
+    """Value of the new model; for an error, largest difference / largest value of an output."""
     baseline_values: tuple[Count, ...] = ()
-    """Of memory, bytes that each process of the baseline needed; `baseline` is their median."""
+    """For memory, bytes needed by each process of the baseline; `baseline` is their median."""
     new_values: tuple[Count, ...] = ()
-    """The same of the new model: a gate with this record as its baseline compares with all of them."""
+    """The same for the new model; a gate that uses this record as its baseline compares with all of them."""
     outcome: GateOutcome = "undecided"
-    """Whether it is kept."""
+    """Whether the limit is met."""
     reason: str = ""
-    """Why it is not kept, or not decided."""
+    """Why the limit is not met or undecided."""
 
 
 class GateControl(Struct, frozen=True, kw_only=True):
-    """The baseline against itself (the new model, where the baseline is a record): whether this machine could tell."""
+    """The baseline against itself, to check that the machine can measure (the new model if the baseline is a
+    record)."""
 
     dims: dict[str, Count] = {}
     """Dimensions of the case."""
     ratio: Amount | None = None
-    """Its second copy / its first."""
+    """Second copy / first copy."""
     ratio_low: Amount | None = None
-    """Lower end of its 95 % interval."""
+    """Lower end of the 95 % confidence interval."""
     ratio_high: Amount | None = None
     """Upper end of that interval."""
     passed: bool = False
-    """The two were not called different."""
+    """Whether no difference was claimed between the two copies."""
     reason: str = ""
-    """Why it did not pass."""
+    """Why the control did not pass."""
 
 
 class Gate(Experiment, frozen=True, kw_only=True):
-    """What `onnxperf gate` found."""
+    """Result of `onnxperf gate`."""
 
     model: str
     """Label of the new model."""
     baseline: str
-    """Label of the model that it is compared with, or of the record."""
+    """Label of the baseline model or record."""
     recorded: bool = False
-    """The baseline is a record of another run: times were divided by those of the yardstick in their own run."""
+    """Whether the baseline is a record of another run; times are then divided by the yardstick's time in the same
+    run."""
     limits: tuple[GateLimit, ...] = ()
-    """Every limit in every case."""
+    """All limits of all cases."""
     controls: tuple[GateControl, ...] = ()
-    """The control of every case."""
+    """Controls of all cases."""
     races: tuple[Case, ...] = ()
-    """What was measured."""
+    """Races with the measurements."""
     outcome: GateOutcome = "undecided"
-    """Failed where a limit is not kept, undecided where one cannot be told (a control failed), else passed."""
+    """Failed if a limit is not met, undecided if one cannot be decided (or a control failed), else passed."""
     undecided_as: AsWhat = "undecided"
-    """What an undecided gate counts as."""
+    """How an undecided gate is counted."""
     status: Status = "ok"
-    """Failed where the gate is: then the command ends with exit code 1."""
+    """Failed if the gate failed; the command then exits with code 1."""
     interrupted: bool = False
-    """Stopped by the user before its end."""
+    """Whether the user stopped it early."""

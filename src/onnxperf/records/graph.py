@@ -1,4 +1,4 @@
-"""A graph reduced to what comparing graphs needs: names, operators, and which tensor comes from where."""
+"""Graphs reduced to what comparing them needs: names, operators, and tensor connections."""
 
 from __future__ import annotations
 
@@ -7,43 +7,43 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 Path = tuple[str, ...]
-"""Names of the nodes in whose bodies a node is, the outermost first."""
+"""Names of the nodes whose bodies contain a node, outermost first."""
 Place = tuple[Path, str]
-"""A node by its path and its own name."""
+"""A node identified by its path and name."""
 
 
 class GraphNode(Struct, frozen=True, kw_only=True):
     """A node of a model."""
 
     name: str
-    """Its name; may be empty, and need not be unique."""
+    """Node name; may be empty or not unique."""
     op_type: str
     domain: str = ""
     """Domain of the operator; empty for ONNX's own."""
     inputs: tuple[str, ...] = ()
-    """Tensor names; an empty one is an input left out."""
+    """Tensor names; an empty name is an omitted input."""
     outputs: tuple[str, ...] = ()
     attributes: str = ""
-    """Digest of the attributes: equal nodes have equal ones; subgraphs are left out."""
+    """Hash of the attributes without subgraphs; identical nodes have identical hashes."""
     activation: str = ""
-    """Operator that the kernel applies to its result, if it fused one (onnxruntime's attribute `activation`)."""
+    """Fused operator that the kernel applies to its result, if any (onnxruntime's attribute `activation`)."""
     subgraphs: tuple[tuple[str, Graph], ...] = ()
-    """Bodies by the name of their attribute."""
+    """Bodies by attribute name."""
 
 
 class Graph(Struct, frozen=True, kw_only=True):
-    """A graph, or the body of a node."""
+    """A graph or the body of a node."""
 
     inputs: tuple[str, ...] = ()
-    """What is fed, initialisers that may be overridden included."""
+    """Graph inputs, including initializers that may be overridden."""
     outputs: tuple[str, ...] = ()
     constants: frozenset[str] = frozenset()
-    """Initialisers that cannot be overridden."""
+    """Initializers that cannot be overridden."""
     nodes: tuple[GraphNode, ...] = ()
-    """In the order of the file."""
+    """Nodes in file order."""
 
     def nodes_by_place(self, path: Path = ()) -> Iterator[tuple[Place, GraphNode]]:
-        """Every node, those of bodies included."""
+        """All nodes, including those of bodies."""
         for node in self.nodes:
             yield (path, node.name), node
             for _, body in node.subgraphs:

@@ -1,4 +1,4 @@
-"""What a machine can do at best, and how far from that the nodes of a profile are."""
+"""Peak performance of a machine, and how close the nodes of a profile come to it."""
 
 from __future__ import annotations
 
@@ -12,59 +12,59 @@ from onnxperf.records.numbers import Amount, Count
 from onnxperf.records.trace import TensorType
 
 Bound = Literal["compute", "memory", "nothing", "unknown", "disturbed"]
-"""What limits a node: arithmetic, moving its bytes; nothing, as a view has no work; its limit is not known; or its time
-is not that of the node alone, so that it is not judged."""
+"""What limits a node. compute: arithmetic. memory: moving its bytes. nothing: it has no work, such as a view. unknown:
+its limit is unknown. disturbed: its time includes other work, so it is not judged."""
 
 CPU_PROVIDER = "CPUExecutionProvider"
-"""Where nodes run for which the peaks of this machine hold."""
+"""Provider for whose nodes the measured peaks apply."""
 LEFT_OUT = TensorType("", ())
-"""In place of an optional input that a node does not have."""
+"""Placeholder for an omitted optional input."""
 
 
 class Bandwidth(Struct, frozen=True, kw_only=True):
-    """How fast arrays of one size are read and written again and again."""
+    """Throughput of repeatedly reading and writing arrays of one size."""
 
     size_bytes: Count
-    """Of all arrays of all threads together."""
+    """Total size of the arrays of all threads."""
     gb_per_s: Amount
-    """Billions of bytes a second, read and written, of the fastest of a copy, a sum and a scalar product."""
+    """GB per second (10^9 bytes, read and written) of the fastest of a copy, a sum and a dot product."""
 
 
 class Peaks(Struct, frozen=True, kw_only=True):
-    """What a machine reached with a number of threads."""
+    """Peak performance of a machine with a given number of threads."""
 
     threads: Count
-    """Threads of onnxruntime, and of the copies."""
+    """Number of threads of onnxruntime and the copies."""
     cores: Count = 0
-    """Physical cores that could be used meanwhile; 0 where that is not known."""
+    """Physical cores available during the measurement; 0 if unknown."""
     gflop_per_s: Amount
-    """Billions of 32-bit floating-point operations a second in onnxruntime's matrix product."""
+    """GFLOP per second (float32) of onnxruntime's matrix multiplication."""
     int8_gop_per_s: Amount | None = None
-    """The same of 8-bit integers; null where it was not measured."""
+    """8-bit integer operations per second of onnxruntime's matrix multiplication, in 10^9; null if not measured."""
     bandwidths: tuple[Bandwidth, ...]
-    """From the smallest arrays, which caches hold, to those that only memory holds."""
+    """Bandwidths by array size, from arrays that fit in caches to arrays that fit only in memory."""
     disturbed: bool = False
-    """Other programs used the processors meanwhile, and some figure has no call without waiting for one: it may be too
-    low. Such peaks are measured again by the next profile."""
+    """Whether other programs kept the processors busy during the measurement, so that some figures may be too low. The
+    next profile then measures the peaks again."""
     onnxruntime: str = ""
-    """Version of onnxruntime that multiplied."""
+    """Version of onnxruntime used."""
     date: str = ""
-    """When it was measured."""
+    """Date of the measurement."""
 
     @property
     def memory_gb_per_s(self) -> float:
-        """Bandwidth with arrays that no cache holds."""
+        """Bandwidth for arrays larger than all caches."""
         return self.bandwidths[-1].gb_per_s
 
     @property
     def cache_gb_per_s(self) -> float:
-        """Bandwidth where it is largest: with arrays that a cache holds."""
+        """Highest bandwidth, with arrays that fit in a cache."""
         return max(each.gb_per_s for each in self.bandwidths)
 
     def gb_per_s(self, size_bytes: float) -> float:
-        """Bandwidth for so many bytes: between two measured sizes on the line through both, on a logarithmic scale.
+        """Bandwidth for so many bytes, interpolated between measured sizes on a logarithmic scale.
 
-        Larger arrays are never faster: what says so was disturbed.
+        Larger arrays are never faster: measurements that say so were disturbed.
         """
         rates = [max(each.gb_per_s for each in self.bandwidths[at:]) for at in range(len(self.bandwidths))]
         sizes = [each.size_bytes for each in self.bandwidths]
@@ -78,66 +78,65 @@ class Peaks(Struct, frozen=True, kw_only=True):
 
 
 class NodeSettings(Struct, frozen=True, kw_only=True):
-    """What an executed graph says about a node, and a trace does not."""
+    """Facts about a node that the executed graph contains but the trace does not."""
 
     path: Path = ()
-    """Nodes whose bodies it is in, the outermost first."""
+    """Nodes whose bodies contain it, outermost first."""
     name: str
-    """Its name."""
+    """Node name."""
     op_name: str = ""
     """Operator type."""
     constants: tuple[TensorType | None, ...] = ()
-    """Types of its inputs that are initialisers, at their places; null for others, `LEFT_OUT` for those that it does
-    not have."""
+    """Types of the inputs that are initializers, by position; null for other inputs, `LEFT_OUT` for omitted ones."""
     numbers: dict[str, tuple[int, ...]] = {}
-    """Attributes that are integers, such as group; of a list of floats, its length."""
+    """Integer attributes, such as group; for a list of floats, its length."""
     texts: dict[str, str] = {}
-    """Attributes that are short texts, such as the equation of an Einsum."""
+    """Attributes that are short strings, such as the equation of an Einsum."""
 
 
 class Limit(Struct, frozen=True, kw_only=True):
-    """The work of nodes in an inference, and the time that this machine needs for it at best."""
+    """Work of nodes in an inference, and the shortest time that this machine needs for it."""
 
     time_us: Amount
-    """Time in the usual iteration, as in the profile; of several nodes, the sum."""
+    """Time in a typical iteration, as in the profile; for several nodes, the sum."""
     limit_us: Amount
-    """What arithmetic, or moving the bytes, takes at the peaks; of several nodes, the sum."""
+    """Time that the arithmetic or the data movement takes at peak performance; for several nodes, the sum."""
     best_us: Amount
-    """The same, of each node at most its own time: a node that was faster than its limit is at the limit. The own time
-    where the limit is not known, or the time disturbed: such a node could win nothing that is known."""
+    """The limit, capped at each node's own time: a node faster than its limit counts as at the limit. If the limit is
+    unknown or the time disturbed, the node's own time, so that no gain is claimed."""
     flop: Amount
-    """Operations (an addition and a multiplication are two), as far as they are counted."""
+    """Number of operations (an addition and a multiplication are two), as far as counted."""
     moved_bytes: Amount
-    """Bytes read and written."""
+    """Number of bytes read and written."""
     counted: bool = True
-    """Whether all arithmetic is counted; where it is not, the limit has only what moving the bytes takes."""
+    """Whether all arithmetic is counted; if not, the limit includes only data movement."""
     bound: Bound = "memory"
-    """What limits it; of several nodes, what limits the larger part of their best time."""
+    """What limits the time; for several nodes, what limits most of their best time."""
 
     @property
     def is_judged(self) -> bool:
-        """Whether its time can be compared with a limit."""
+        """Whether the time can be compared with a limit."""
         return self.bound not in ("unknown", "disturbed")
 
     @property
     def could_win_us(self) -> float:
-        """What could be won at best."""
+        """Largest possible gain."""
         return max(self.time_us - self.best_us, 0.0)
 
     @property
     def ratio(self) -> float | None:
-        """Time / best time, at least 1; None where nothing has to be done."""
+        """Time / best time, at least 1; None if there is no work."""
         return max(self.time_us / self.best_us, 1.0) if self.best_us > 0 else None
 
     @property
     def gflop_per_s(self) -> float | None:
-        """Billions of operations a second, where the time is not disturbed; never above the peak, since a node is never
-        faster than its limit."""
+        """Operations per second in 10^9, at most the peak (a node is never faster than its limit); None if they are not
+        counted or the time is disturbed."""
         return self._rate(self.flop) if self.counted else None
 
     @property
     def gb_per_s(self) -> float | None:
-        """Billions of bytes a second, where the time is not disturbed; never above the peak."""
+        """GB per second, at most the peak; None if the time is disturbed."""
         return self._rate(self.moved_bytes)
 
     def _rate(self, work: float) -> float | None:
@@ -146,19 +145,19 @@ class Limit(Struct, frozen=True, kw_only=True):
 
 
 class Headroom(Struct, frozen=True, kw_only=True):
-    """How far from the peaks of the machine a profile is."""
+    """How close a profile comes to the peaks of the machine."""
 
     peaks: Peaks
-    """What the machine reached, with the threads of the session."""
+    """Peak performance of the machine with the session's number of threads."""
     whole: Limit
-    """All nodes; their time is at most that of the profile, whose iterations were fast as a whole."""
+    """All nodes together; their time is at most that of the profile."""
     near_share: Amount
-    """Share of the time that is in nodes within 1.5 times their limit, from 0 to 1."""
+    """Share of the time spent in nodes within 1.5 times their limit, from 0 to 1."""
     nodes: tuple[Limit, ...] = ()
-    """One for each of the profile's nodes, in their order."""
+    """Limit of each node of the profile, in the same order."""
     operators: tuple[Limit, ...] = ()
-    """One for each of its operators."""
+    """Limit of each operator."""
     sources: tuple[Limit, ...] = ()
-    """One for each of its groups of original nodes."""
+    """Limit of each group of original nodes."""
     modules: tuple[Limit, ...] = ()
-    """One for each of its modules, modules inside included."""
+    """Limit of each module, including nested modules."""

@@ -1,4 +1,4 @@
-"""What the runs of a store say about a model over time."""
+"""History of a model over the runs in a store."""
 
 from __future__ import annotations
 
@@ -14,52 +14,52 @@ from onnxperf.records.numbers import Amount, Count
 By = Literal["version", "commit", "machine", "day"]
 TimeMeasure = Literal["undisturbed", "median", "mean"]
 FEWEST_POINTS = 8
-"""Averages over runs from which on a series can have a change point."""
+"""Minimum number of averages in a series for detecting change points."""
 _MEASURED = ("ok", "differs")
 
 
 class TimeOrigin(Struct, frozen=True, kw_only=True):
-    """Where and how a time was measured: what is compared only with its like."""
+    """Where and how a time was measured: only times with equal origins are compared."""
 
     cpu: str = ""
-    """Model of the processor."""
+    """Processor model."""
     cores: Count = 0
-    """Physical cores."""
+    """Number of physical cores."""
     logical_cpus: Count = 0
-    """Logical processors."""
+    """Number of logical processors."""
     onnxruntime: str = ""
-    """Version of onnxruntime in the environment of the run, where installed."""
+    """Version of onnxruntime in the environment of the run, if installed."""
     dims: dict[str, Count] = {}
     """Dimensions of the case."""
     conditions: dict[str, Scalar] = {}
-    """What was really used: providers, threads, versions…"""
+    """Conditions actually in effect: providers, threads, versions…"""
 
 
 class HistoryPoint(Struct, frozen=True, gc=False):
     """One run in a history."""
 
     run: str
-    """Id of the run."""
+    """Run id."""
     started: str
-    """When it began: ISO 8601, UTC."""
+    """Start time: ISO 8601, UTC."""
     median_ns: Amount | None = None
-    """Median time of single calls; null if it was not measured."""
+    """Median time of single calls, in ns; null if not measured."""
     mean_ns: Amount | None = None
-    """Mean time of a call in timed blocks; null if it was not measured."""
+    """Mean time of a call in timed blocks, in ns; null if not measured."""
     status: Status = "ok"
-    """How it ended; what failed is no point of the trend."""
+    """Final status; failed runs are not part of the trend."""
     version: str = ""
-    """Version of onnxruntime that was used, or that was installed beside another runtime."""
+    """Version of onnxruntime used, or installed alongside another runtime."""
     commit: str = ""
-    """Commit of the repository in which it was run, where known."""
+    """Git commit of the repository in which it ran; empty if unknown."""
     dirty: bool = False
-    """Files of the repository had been changed since that commit."""
+    """Whether the repository had uncommitted changes."""
     fingerprint: str = ""
-    """What identifies the file of the model; empty if not known."""
+    """Hash that identifies the model file; empty if unknown."""
     time_ns: Amount | None = None
-    """Undisturbed time of a call; null if it was not measured."""
+    """Undisturbed time of a call, in ns; null if not measured."""
     yardstick_ns: Amount | None = None
-    """Undisturbed time of the yardstick next to it; null if it was not measured."""
+    """Undisturbed time of the yardstick in the same run, in ns; null if not measured."""
 
 
 Timed = list[tuple[HistoryPoint, float]]
@@ -67,16 +67,16 @@ Timed = list[tuple[HistoryPoint, float]]
 
 
 def timed_points(points: Sequence[HistoryPoint], measure: TimeMeasure, yardstick_ns: float | None = None) -> Timed:
-    """The points that have this time, with it; what failed has none, whatever it measured before.
+    """The points with a time of this kind, and that time; failed runs have none.
 
-    With `yardstick_ns`, times are those of a machine on which the yardstick takes so long.
+    With `yardstick_ns`, times are scaled to a machine on which the yardstick takes that long.
     """
     times = _times(points, measure, yardstick_ns)
     return [(point, ns) for point, ns in zip(points, times, strict=True) if ns is not None and 0 < ns < math.inf]
 
 
 def timed_count(points: Sequence[HistoryPoint], measure: TimeMeasure, yardstick_ns: float | None = None) -> int:
-    """How many those are."""
+    """Number of points with a time of this kind."""
     return sum([ns is not None and 0 < ns < math.inf for ns in _times(points, measure, yardstick_ns)])
 
 
@@ -96,130 +96,128 @@ def _times(points: Sequence[HistoryPoint], measure: TimeMeasure, yardstick_ns: f
 
 
 def sources(point: HistoryPoint) -> tuple[object, ...]:
-    """What runs share that are averaged: the day, the commit, the version and the file of the model."""
+    """Key of runs that are averaged: the day, the commit, the version and the model file."""
     return point.started[:10], point.commit, point.dirty, point.version, point.fingerprint
 
 
 class StoredSubject(Struct, frozen=True, kw_only=True):
-    """A subject of one name in all its runs, as the store has it."""
+    """A subject in all its runs in the store."""
 
     name: str
-    """Its name in its races."""
+    """Name of the subject."""
     model: str
-    """Label of its model."""
+    """Label of the model."""
     runtime: str
-    """ort, numpy, reference…"""
+    """Runtime: ort, numpy, reference…"""
     call: str
     """Call style; empty if the runtime has only one."""
     origin: TimeOrigin
-    """Where and how it was measured."""
+    """Where and how the subject was measured."""
     points: tuple[HistoryPoint, ...]
-    """Its runs, the oldest first."""
+    """Runs, oldest first."""
 
 
 class ChangePoint(Struct, frozen=True, kw_only=True):
-    """A place where the times of a series change."""
+    """A point at which the times of a series change."""
 
     index: Count
-    """Place of the first point after it, among those with a time."""
+    """Index of the first point after the change, among the points with a time."""
     last_before: HistoryPoint
-    """The last run before it."""
+    """Last run before the change."""
     first_after: HistoryPoint
-    """The first run after it."""
+    """First run after the change."""
     before_ns: Amount
-    """Geometric mean of the times since the change before it; outliers count as three deviations."""
+    """Geometric mean of the times since the previous change; outliers are clipped to three deviations."""
     after_ns: Amount
-    """The same up to the change after it."""
+    """Geometric mean of the times up to the next change."""
     ratio: Amount
-    """After / before: above 1 is slower."""
+    """After / before; above 1 is slower."""
     ratio_low: Amount | None = None
-    """Lower end of its 95 % interval, which knows that the times resemble their neighbors."""
+    """Lower end of its 95 % confidence interval, which accounts for correlation between neighboring times."""
     ratio_high: Amount | None = None
     """Upper end of that interval."""
     p_value: Amount
-    """Of Welch's test on the logarithms with the same error, times the number of places that were searched."""
+    """p-value of Welch's test on the logarithms with the same error, multiplied by the number of positions searched."""
 
 
 class HistoryGroup(Struct, frozen=True, kw_only=True):
-    """The runs of one version, commit, machine or day."""
+    """Runs of one version, commit, machine or day."""
 
     name: str
-    """Which one."""
+    """The version, commit, machine or day."""
     runs: Count
-    """Points with a time."""
+    """Number of points with a time."""
     median_ns: Amount
-    """Median of their times."""
+    """Median of their times, in ns."""
     min_ns: Amount
-    """The smallest."""
+    """Smallest time, in ns."""
     max_ns: Amount
-    """The largest."""
+    """Largest time, in ns."""
     ratio: Amount
-    """Median / that of the first group: above 1 is slower."""
+    """Median / median of the first group; above 1 is slower."""
 
 
 class HistorySeries(Struct, frozen=True, kw_only=True):
-    """Runs that differ only in when they took place, and in which versions."""
+    """Runs that differ only in their time and their versions."""
 
     name: str
-    """Runtime, call style, and what sets it apart from the other series."""
+    """Runtime, call style, and what distinguishes it from the other series."""
     model: str
-    """Label of the model; of several labels of one file, the newest."""
+    """Label of the model; if the file has several labels, the newest."""
     machine: str
-    """The processor and its cores; empty where machines are compared."""
+    """Processor and cores; empty if machines are compared."""
     runtime: str
     """ort, numpy, reference…"""
     call: str = ""
-    """Call style, where the runtime has several."""
+    """Call style; empty if the runtime has only one."""
     dims: dict[str, Count] = {}
     """Dimensions of the case."""
     conditions: dict[str, Scalar] = {}
-    """What was really used, without versions."""
+    """Conditions actually in effect, without versions."""
     measure: TimeMeasure = "median"
-    """Which time: the undisturbed one; for older runs, the median of single calls or the mean of blocks."""
+    """Kind of time: the undisturbed time; for older runs, the median of single calls or the mean of blocks."""
     yardstick_ns: Amount | None = None
-    """Median time of the yardstick, if times are relative to it: each is multiplied by this / the yardstick's time in
-    its own run. Null if times are as measured."""
+    """Median time of the yardstick, in ns, if times are relative to it: each time is multiplied by this / the
+    yardstick's time in the same run. Null if times are as measured."""
     points: tuple[HistoryPoint, ...] = ()
-    """In their order: by time, or by version and time, with what is averaged together; those that failed are among
-    them."""
+    """Points in order (by time, or by version and time), grouped as they are averaged; includes failed runs."""
     averages: Count = 0
-    """Averages of times over the runs of one day, commit, version and file of the model."""
+    """Number of averages; one average covers the runs of one day, commit, version and model file."""
     changes: tuple[ChangePoint, ...] = ()
-    """Where these averages change."""
+    """Change points of these averages."""
     yardstick_changes: tuple[ChangePoint, ...] = ()
-    """Where the times of the yardstick itself change: with the machine, or with what all models share."""
+    """Change points of the yardstick's own times, caused by the machine or something all models share."""
     noise: Amount | None = None
-    """Relative deviation of the times from the level between two changes; null if there are too few."""
+    """Relative deviation of the times from their level between two changes; null if there are too few."""
     correlation: Amount | None = None
-    """How much an average resembles the one before it, between two changes: 0 if it does not, near 1 if it hardly
-    differs; null if there are too few."""
+    """Correlation of consecutive averages between two changes, from 0 (none) to 1; null if there are too few."""
     groups: tuple[HistoryGroup, ...] = ()
-    """Where the history is ordered by version, commit, machine or day."""
+    """Groups, if the history is ordered by version, commit, machine or day."""
     answer: str = ""
-    """What that says, in one sentence."""
+    """The result in one sentence."""
 
     def timed(self) -> Timed:
-        """The points that have a time, with it."""
+        """The points with a time, and that time."""
         return timed_points(self.points, self.measure, self.yardstick_ns)
 
     def runs(self) -> int:
-        """How many those are."""
+        """Number of points with a time."""
         return timed_count(self.points, self.measure, self.yardstick_ns)
 
     def failures(self) -> int:
-        """Points that have no time of any kind."""
+        """Number of points without any time."""
         timed = {id(point) for measure in get_args(TimeMeasure) for point, _ in timed_points(self.points, measure)}
         return len(self.points) - len(timed)
 
 
 class History(Findings, frozen=True, kw_only=True):
-    """What `onnxperf history` found."""
+    """Result of `onnxperf history`."""
 
     model: str
-    """What was asked for."""
+    """Model as requested."""
     by: By | None = None
-    """How runs are ordered and grouped; null: each run by its time."""
+    """How runs are ordered and grouped; null for single runs ordered by time."""
     min_effect: Amount = 0.01
-    """Smallest relative change that is called one."""
+    """Smallest relative change that counts."""
     series: tuple[HistorySeries, ...] = ()
-    """One per machine, subject and dimensions."""
+    """One series per machine, subject and set of dimensions."""

@@ -1,4 +1,4 @@
-"""What the file of a model says about itself, as far as advice needs it."""
+"""Facts about a model file that advice needs."""
 
 from __future__ import annotations
 
@@ -10,87 +10,87 @@ from onnxperf.records.graph import Graph
 
 
 class TensorFact(Struct, frozen=True):
-    """What is known of a tensor before anything runs."""
+    """Static facts about a tensor."""
 
     dtype: str
-    """Element type in numpy's words; `unknown` where it cannot be inferred."""
+    """Element type by its numpy name; `unknown` if it cannot be inferred."""
     dims: tuple[int | str | None, ...] | None
-    """A size, a symbolic name or null for each axis; null altogether where even the rank is unknown."""
+    """A size, a symbolic name or null for each axis; null if even the rank is unknown."""
 
 
 class NodeFact(Struct, frozen=True):
-    """A node, and something in its attributes."""
+    """A node and a detail of its attributes."""
 
     name: str
-    """Its name, as the profile calls it."""
+    """Name of the node in a profile."""
     detail: str
-    """Equation of an Einsum, permutation of a Transpose (`0,2,1`), type that a Cast makes."""
+    """Equation of an Einsum, permutation of a Transpose (`0,2,1`), or target type of a Cast."""
 
 
 class Stored(Struct, frozen=True):
-    """An initialiser, and something about it."""
+    """An initializer and its size."""
 
     name: str
-    """Its name."""
+    """Name of the initializer."""
     elements: int
-    """How many elements it has."""
+    """Number of elements."""
     nbytes: int
-    """Bytes that it takes in the file."""
+    """Size in the file, in bytes."""
     denormals: int = 0
-    """How many of its elements are denormal numbers."""
+    """Number of elements that are denormal numbers."""
 
 
 class Pattern(Struct, frozen=True, kw_only=True):
-    """Nodes that together are one operation, which onnxruntime has as one kernel."""
+    """Nodes that form one operation, for which onnxruntime has one kernel."""
 
     kind: Literal["gelu", "layernorm", "attention", "qdq"]
-    """Which operation."""
+    """The operation."""
     core: str
-    """The node that is executed by itself where the operation was not fused: an Erf, a Softmax, a Conv…"""
+    """Node that runs separately if the operation is not fused: an Erf, a Softmax, a Conv…"""
     nodes: tuple[str, ...]
-    """All of its nodes."""
+    """All nodes of the operation."""
     extra: tuple[str, ...] = ()
-    """Nodes in it that do not belong to it, such as a Cast."""
+    """Nodes inside it that do not belong to it, such as a Cast."""
     spelling: tuple[str, ...] = ()
-    """Nodes of it that are spelled in another way than onnxruntime recognises."""
+    """Nodes written in a form that onnxruntime does not recognize."""
     shared: tuple[str, ...] = ()
-    """Nodes inside whose results something else uses, too."""
+    """Inner nodes whose results are also used elsewhere."""
 
 
 class Inspection(Struct, frozen=True, kw_only=True):
-    """What was found in a model's file by the process that reads models."""
+    """Findings of the process that reads models about a model file."""
 
     graph: Graph
-    """Its graph: names, operators, and which tensor comes from where; every node has the name of the profile."""
+    """Graph of the model: names, operators and tensor connections; nodes are named as in a profile."""
     opset: int
-    """Version of ONNX's own operators that it imports."""
+    """ONNX opset version of the model."""
     newest_opset: int = 0
-    """The newest version that the installed onnxruntime is known to have; 0 where that was not looked at."""
+    """Newest opset known to be supported by the installed onnxruntime; 0 if not checked."""
     tensors: dict[str, TensorFact] = {}
-    """Types and shapes of the tensors of the main graph, as far as they can be inferred."""
+    """Types and shapes of the tensors of the main graph, as far as inferred."""
     scalars: dict[str, float] = {}
-    """Values of the constants of the main graph that have one element, by name."""
+    """Values of the main graph's one-element constants, by name."""
     symbols: tuple[str, ...] = ()
-    """Symbolic dimensions of its inputs, each once."""
+    """Distinct symbolic dimensions of the inputs."""
     denormals: tuple[Stored, ...] = ()
-    """Stored tensors that hold denormal numbers, those with the most of them first."""
+    """Stored tensors with denormal numbers, those with the most first."""
     unused: tuple[Stored, ...] = ()
-    """Initialisers that nothing uses, the largest first."""
+    """Unused initializers, largest first."""
     overridable: tuple[str, ...] = ()
-    """Initialisers that are inputs, too, so that onnxruntime must not take them for constants."""
+    """Initializers that are also inputs, so that onnxruntime cannot treat them as constants."""
     einsums: tuple[NodeFact, ...] = ()
     """Einsum nodes, with their equations."""
     transposes: tuple[NodeFact, ...] = ()
     """Transpose nodes, with their permutations."""
     casts: tuple[NodeFact, ...] = ()
-    """Cast nodes, with the types that they make."""
+    """Cast nodes, with their target types."""
     idle_casts: tuple[str, ...] = ()
-    """Casts that have no effect: to the type that is there, or back to the type before an exact Cast."""
+    """Casts without effect: to the same type, or back to the type before an exact Cast."""
     patterns: tuple[Pattern, ...] = ()
-    """Operations that are spelled out in the main graph."""
+    """Operations that consist of several nodes in the main graph."""
     constant_nodes: tuple[str, ...] = ()
-    """Nodes of the main graph that depend on initialisers only, overridable ones included; Constant nodes left out."""
+    """Nodes of the main graph that depend only on initializers, including overridable ones; without Constant nodes."""
     float64_nodes: tuple[str, ...] = ()
     """Nodes of the main graph that compute with float64."""
     float64_bytes: int = 0
-    """Bytes of the stored tensors that are float64."""
+    """Total size of the stored float64 tensors, in bytes."""

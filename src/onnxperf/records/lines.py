@@ -1,4 +1,4 @@
-"""What each line of a function costs in memory."""
+"""Memory cost of each line of a function."""
 
 from __future__ import annotations
 
@@ -9,42 +9,42 @@ from onnxperf.records.numbers import Count, Delta
 
 
 class LineMemory(Struct, frozen=True, kw_only=True):
-    """A line of the function; what was not measured is None."""
+    """A line of the function; values that were not measured are null."""
 
     number: Count
-    """Its number in the file."""
+    """Line number in the file."""
     text: str = ""
-    """The line as it is written."""
+    """Source text of the line."""
     occurrences: Count = 0
-    """How often it ran."""
+    """Number of executions."""
     resident_bytes: Count | None = None
-    """Resident memory when it had run for the last time; in the function's first line, before any line ran."""
+    """Resident memory after its last execution; for the function's first line, before any line ran."""
     increment_bytes: Delta | None = None
-    """By how much resident memory grew while it ran, summed over its occurrences; below 0: memory was given back."""
+    """Growth of resident memory while it ran, summed over its executions; negative if memory was released."""
     peak_bytes: Count | None = None
-    """The most that was resident while it ran, above what was resident when it began: of its worst occurrence."""
+    """Peak of resident memory while it ran, above the level when it began; of its worst execution."""
 
 
 class MemoryLines(Experiment, frozen=True, kw_only=True):
-    """What `onnxperf memory` found about the lines of a function."""
+    """Result of `onnxperf memory` for the lines of a function."""
 
     machine: Machine
-    """Where it was measured."""
+    """Machine of the measurement."""
     function: str
     """Name of the function."""
     file: str = ""
-    """Where it is written."""
+    """Source file of the function."""
     status: Status = "ok"
-    """How the call ended."""
+    """Status of the call."""
     reason: str = ""
     """Why the status is not ok."""
     error_line: Count | None = None
-    """Number of the line at which the function failed."""
+    """Line number at which the function failed."""
     start_bytes: Count | None = None
-    """Resident before the call, the data of the file included."""
+    """Resident memory before the call, including data loaded by the file."""
     end_bytes: Count | None = None
-    """Resident after the call, its result dropped."""
+    """Resident memory after the call, with its result released."""
     exact: bool = True
-    """Whether the kernel measured the peaks; otherwise they are unknown."""
+    """Whether the kernel measured the peaks; if not, they are unknown."""
     lines: tuple[LineMemory, ...] = ()
-    """Every line of the function, in the order of the file."""
+    """All lines of the function, in file order."""

@@ -1,4 +1,4 @@
-"""What a subject costs in memory: peaks of each step, what stays, how it grows, and where the bytes are."""
+"""Memory cost of a subject: peak of each step, memory that remains, growth, and a breakdown."""
 
 from __future__ import annotations
 
@@ -17,157 +17,158 @@ TensorRole = Literal["input", "intermediate", "output"]
 
 
 class Resident(Struct, frozen=True, kw_only=True):
-    """The pages of a process that are in memory at one moment."""
+    """Resident pages of a process at one moment."""
 
     anonymous_bytes: Count
-    """What the process wrote itself: heap, arrays, arenas."""
+    """Anonymous memory: heap, arrays, arenas."""
     file_bytes: Count
-    """Pages of files: libraries, a model that is mapped; the kernel can drop and read them again."""
+    """Pages of files such as libraries or a mapped model, which the kernel can drop and reload."""
 
     @property
     def total_bytes(self) -> int:
-        """Both kinds together."""
+        """Total of both kinds."""
         return self.anonymous_bytes + self.file_bytes
 
 
 class MemoryStep(Struct, frozen=True, kw_only=True):
-    """Loading, the first call, or a steady call; the high-water mark was reset just before it."""
+    """Loading, the first call, or a steady call; the high-water mark is reset just before each."""
 
     name: StepName
-    """Which step."""
+    """Name of the step."""
     before: Resident
-    """Resident before it began."""
+    """Resident memory before it began."""
     peak_bytes: Count
-    """The most that was resident while it ran."""
+    """Peak of resident memory while it ran."""
     after: Resident
-    """Resident when it was done, its result dropped; what stays is after - before."""
+    """Resident memory when it was done, with its result released; after - before is what remains."""
     exact: bool
-    """True: the kernel's high-water mark; False: the highest sample, which misses short spikes."""
+    """Whether the peak is the kernel's high-water mark; if not, it is the highest sample, which misses short spikes."""
     duration_ns: Count
-    """How long it took."""
+    """Duration, in ns."""
 
     @property
     def increment_bytes(self) -> int:
-        """Peak above what was resident before."""
+        """Peak above the resident memory before."""
         return max(self.peak_bytes - self.before.total_bytes, 0)
 
     @property
     def kept_bytes(self) -> int:
-        """What stayed resident; below 0 when memory was given back."""
+        """Memory that remained resident; negative if memory was released."""
         return self.after.total_bytes - self.before.total_bytes
 
 
 class Growth(Struct, frozen=True, kw_only=True):
-    """Resident memory over many calls."""
+    """Growth of resident memory over many calls."""
 
     kind: GrowthKind
-    """none; leak: with every call; arena: onnxruntime's arena grew; step: grew once; settling: grew, and stopped."""
+    """none: no growth; leak: growth with every call; arena: onnxruntime's arena grew; step: grew once; settling: grew,
+    then stopped."""
     bytes_per_call: Signed
-    """Median slope between the points; of an arena that grows throughout, the growth divided by the calls, else 0."""
+    """Median slope between the points, or, for an arena that grows throughout, growth / calls; else 0."""
     step_calls: Count | None = None
-    """Where it grew in a single step: calls made before that."""
+    """If it grew in a single step: number of calls before that."""
     step_bytes: Count | None = None
-    """What was added in that step."""
+    """Growth in that step."""
     calls: tuple[Count, ...]
-    """Calls made before each point."""
+    """Number of calls before each point."""
     resident_bytes: tuple[Count, ...]
     """Anonymous memory at each point."""
 
 
 class InputCopy(Struct, frozen=True, kw_only=True):
-    """An input that is copied on its way in, in every call."""
+    """An input that is copied in every call."""
 
     name: str
-    """Input of the model."""
+    """Name of the input."""
     reason: CopyReason
-    """cast: it has another type; layout: it is not contiguous."""
+    """cast: its type differs; layout: it is not contiguous."""
     from_type: str
-    """Type as given."""
+    """Type of the given array."""
     to_type: str
-    """Type that the model needs."""
+    """Type required by the model."""
     copied_bytes: Count
     """Size of the copy."""
 
 
 class LiveTensor(Struct, frozen=True, kw_only=True):
-    """A tensor that is needed while a node runs."""
+    """A tensor that is live while a node runs."""
 
     name: str
-    """Its name in the graph that is executed."""
+    """Name in the executed graph."""
     size_bytes: Count
-    """Its size."""
+    """Size of the tensor."""
     role: TensorRole
-    """input, intermediate or output."""
+    """Role of the tensor: input, intermediate or output."""
     within: str = ""
-    """Tensor in whose memory it may lie, as a view or written over it: then only that one counts."""
+    """Tensor whose memory it may share, as a view or by reuse in place; only that one is counted."""
 
 
 class Breakdown(Struct, frozen=True, kw_only=True):
-    """Where the bytes of a model go."""
+    """Breakdown of a model's memory."""
 
     dims: dict[str, Count] = {}
-    """Sizes at which inputs, copies, outputs and tensors were counted: of several, the largest."""
+    """Dimension sizes for which inputs, copies, outputs and tensors are counted: the largest if there are several."""
     weights_on_disk_bytes: Count
-    """Initialisers in the file and its external data."""
+    """Initializers in the file and its external data."""
     weights_in_memory_bytes: Count | None = None
-    """Initialisers of the graph that is executed, after constants were folded."""
+    """Initializers of the executed graph, after constant folding."""
     input_bytes: Count
-    """Arrays that one call reads."""
+    """Size of the arrays that one call reads."""
     output_bytes: Count | None = None
-    """Arrays that one call returns."""
+    """Size of the arrays that one call returns."""
     copies: tuple[InputCopy, ...] = ()
-    """Copies made of inputs in every call."""
+    """Inputs that are copied in every call."""
     arena_held_bytes: Count | None = None
-    """What onnxruntime's arena took from the system, at its largest."""
+    """Maximum size of the memory that onnxruntime's arena took from the system."""
     arena_used_bytes: Count | None = None
-    """What of it was in use, at its largest; weights that a kernel packed are in it."""
+    """Maximum memory in use in the arena, including weights packed by kernels."""
     planned_bytes: Count | None = None
-    """The least that intermediate results and outputs need: the largest live set over the nodes."""
+    """Minimum for intermediate results and outputs: the largest live set over all nodes."""
     unexplained_bytes: Count | None = None
-    """What of the need is neither the planned minimum nor a copy; null where that is small."""
+    """Needed memory that is neither the planned minimum nor a copy; null if small."""
     peak_node: str = ""
-    """Node at which the most is alive."""
+    """Node with the largest live set."""
     peak_op: str = ""
-    """Its operator type."""
+    """Operator type of that node."""
     alive: tuple[LiveTensor, ...] = ()
-    """Tensors that are alive there, the largest first."""
+    """Live tensors at that node, largest first."""
 
 
 class ArenaTrial(Struct, frozen=True, kw_only=True):
-    """The same subject with another setting of onnxruntime's arena, alone in a process of its own."""
+    """The same subject with another setting of onnxruntime's arena, alone in a separate process."""
 
     setting: ArenaSetting
-    """off, same-as-requested (its extend strategy) or shrinkage (after each call)."""
+    """Arena setting: off, same-as-requested (its extend strategy) or shrinkage (after each call)."""
     needed_bytes: Count | None
-    """What it needed; null where it could not be measured."""
+    """Needed memory; null if it could not be measured."""
     steady_ns: Count | None = None
-    """Time of a steady call, roughly: the median of a few."""
+    """Approximate time of a steady call, in ns: the median of a few."""
 
 
 class MemorySubject(AnySubject, frozen=True, kw_only=True):
-    """One row: a subject, and what it needed."""
+    """One row: a subject and its memory needs."""
 
     sizes: Count = 1
-    """How many sizes of inputs its calls met in turn."""
+    """Number of input sizes that its calls alternate between."""
     steps: tuple[MemoryStep, ...] = ()
-    """Loading (not for a plain callable), the first call, and every steady call."""
+    """Steps: loading (not for a plain callable), the first call, and every steady call."""
     growth: Growth | None = None
-    """Resident memory over many calls."""
+    """Growth of resident memory over many calls."""
     started_s: UnixTime = 0.0
     """Unix time of the first sample."""
     sample_ns: tuple[Count, ...] = ()
-    """Times of the samples after `started_s`."""
+    """Sample times since `started_s`, in ns."""
     sample_bytes: tuple[Count, ...] = ()
-    """Resident memory at those times."""
+    """Resident memory of each sample."""
     step_ns: tuple[Count, ...] = ()
-    """When each of `steps` began, on the clock of the samples."""
+    """Start of each of `steps`, on the same clock as the samples."""
     breakdown: Breakdown | None = None
-    """Where the bytes of a model go."""
+    """Breakdown of a model's memory."""
     trials: tuple[ArenaTrial, ...] = ()
-    """What other settings of the arena would need, where much of the need is unexplained."""
+    """Memory with other arena settings, measured if much of the need is unexplained."""
 
     def step(self, name: StepName) -> MemoryStep | None:
-        """A step by its name; of the steady calls the one in the middle, or with several sizes the largest."""
+        """A step by name; of the steady calls the median one, or with several sizes the largest."""
         found = [step for step in self.steps if step.name == name]
         if self.sizes > 1:
             return max(found, key=lambda step: step.peak_bytes, default=None)
@@ -176,7 +177,7 @@ class MemorySubject(AnySubject, frozen=True, kw_only=True):
 
     @property
     def needed_bytes(self) -> int | None:
-        """The peak of a steady call above what was resident before the first call, when model and inputs were there."""
+        """Peak of a steady call above the resident memory before the first call, with model and inputs loaded."""
         first, steady = self.step("first call"), self.step("steady call")
         if first is None or steady is None:
             return None
@@ -184,29 +185,29 @@ class MemorySubject(AnySubject, frozen=True, kw_only=True):
 
     @property
     def peak_bytes(self) -> int | None:
-        """The most that was resident in any step."""
+        """Peak of resident memory over all steps."""
         return max((step.peak_bytes for step in self.steps), default=None)
 
 
 class MemoryCase(AnyCase, frozen=True, kw_only=True):
-    """Subjects on the same inputs, each alone in a process of its own."""
+    """Subjects on the same inputs, each alone in a separate process."""
 
     fingerprint: str = ""
-    """Hash of the model's file and its external data, if there is a model."""
+    """Hash of the model file and its external data; empty without a model."""
     dims: dict[str, tuple[Count, ...]] = {}
-    """Sizes of every dimension that was free in the model; several where one session met several."""
+    """Sizes of every free dimension of the model; several if one session runs several sizes."""
     subjects: tuple[MemorySubject, ...] = ()
-    """In the order in which they were measured."""
+    """Subjects in the order of measurement."""
 
 
 class Memory(Document, frozen=True, kw_only=True):
-    """What `onnxperf memory` found."""
+    """Result of `onnxperf memory`."""
 
     machine: Machine
-    """Where it was measured."""
+    """Machine of the measurement."""
     command: str = ""
-    """The command line, or the call in Python."""
+    """Command line or Python call."""
     interval_ns: Count
-    """Time between two samples of the curve."""
+    """Sampling interval of the curve, in ns."""
     cases: tuple[MemoryCase, ...] = ()
-    """One per combination of sizes; where there are several, one more in which a session gets them all."""
+    """One case per combination of sizes; if there are several, one more in which a session runs all of them."""

@@ -1,4 +1,4 @@
-"""What was requested: how sessions are set up, inputs made and subjects raced."""
+"""Requested options: how sessions are set up, inputs generated and subjects raced."""
 
 from __future__ import annotations
 
@@ -15,142 +15,143 @@ ExecutionOrder = Literal["default", "priority-based", "memory-efficient"]
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):
-    """How a runtime is set up."""
+    """Settings of a runtime."""
 
     threads: int | None = None
-    """Threads of every subject; None means all usable cores, and is made a number before anything starts."""
+    """Threads per subject; null means all usable cores and is replaced by a number before anything starts."""
     provider: str = "cpu"
-    """Execution provider: cpu, cuda… or onnxruntime's own name."""
+    """Execution provider: cpu, cuda… or its onnxruntime name."""
     opt_level: OptLevel = "all"
-    """Graph optimisation level of onnxruntime."""
+    """Graph optimization level of onnxruntime."""
     options: dict[str, str] = {}
-    """Any session config entry of onnxruntime."""
+    """Session config entries of onnxruntime."""
     arena: ArenaSetting = "default"
-    """How onnxruntime's arena takes memory: not at all, no more than requested, or given back after each call."""
+    """Memory arena of onnxruntime: default, off, extended only as requested, or shrunk after each call."""
     inter_op_threads: int = 1
-    """Threads that run nodes side by side; they have work only with the execution mode `parallel`."""
+    """Threads that run nodes in parallel; used only with the execution mode `parallel`."""
     execution_mode: ExecutionMode = "sequential"
-    """Whether nodes may run side by side."""
+    """Whether nodes may run in parallel."""
     execution_order: ExecutionOrder = "default"
-    """The order in which onnxruntime runs nodes that do not depend on each other."""
+    """Order in which onnxruntime runs independent nodes."""
     mem_pattern: bool = True
-    """Plan the memory of a call from the one before with the same shapes."""
+    """Plan the memory of a call from an earlier call with the same shapes."""
     mem_reuse: bool = True
-    """Give the memory of a tensor that is no longer needed to the next one."""
+    """Reuse the memory of tensors that are no longer needed."""
     deterministic: bool = False
-    """Use only kernels whose results do not change from call to call."""
+    """Use only deterministic kernels."""
     disabled_optimizers: tuple[str, ...] = ()
-    """Graph optimisers of onnxruntime that are left out, by their names."""
+    """Names of graph optimizers of onnxruntime to disable."""
     fixed_dims: dict[str, int] = {}
-    """Sizes of symbolic dimensions that are fixed when the session is opened, so that more can be optimised."""
+    """Sizes of symbolic dimensions to fix when the session is opened, which allows more optimizations."""
     provider_options: dict[str, str] = {}
-    """Options of the execution provider."""
+    """Execution provider options."""
     run_options: dict[str, str] = {}
-    """Any run config entry of onnxruntime."""
+    """Run config entries of onnxruntime."""
     custom_ops: tuple[str, ...] = ()
-    """Libraries of custom operators, which run code of their own: only those named by hand."""
+    """Libraries of custom operators. They run their own code, so only explicitly named ones are loaded."""
     env: str = ""
-    """Environment of the worker as it was requested; empty means the interpreter of onnxperf."""
+    """Requested environment of the worker; empty means the interpreter that runs onnxperf."""
     shared_pool: bool = False
-    """All sessions of a process use one thread pool, so that idle ones cannot spin against the one at work."""
+    """Share one thread pool between all sessions of a process, so that idle sessions do not spin against the active
+    one."""
 
 
 class Recording(Struct, frozen=True, kw_only=True):
-    """What a session records about itself."""
+    """What a session records."""
 
     trace_prefix: str | None = None
-    """Start of the trace's file name, folder included; None: no trace."""
+    """Prefix of the trace's file name, including the folder; null for no trace."""
     executed_path: str | None = None
-    """File for the graph that is really executed, after all optimisations; None: it is not written."""
+    """File for the executed graph after all optimizations; null if not written."""
     smallest_external_bytes: int = 1024
-    """Weights of at least this size go into a file beside that graph, `.data` appended to its name."""
+    """Weights of at least this size go into a separate file, named like that graph with `.data` appended."""
 
 
 class InputOptions(Struct, frozen=True, kw_only=True):
-    """How inputs are made where none are given."""
+    """How inputs are generated if none are given."""
 
     seed: int = 0
-    """Seed of the random inputs."""
+    """Random seed of the inputs."""
     dims: dict[str, int] = {}
-    """Sizes by symbolic name ("batch") or by input and axis ("X.0")."""
+    """Dimension sizes by symbolic name ("batch") or by input and axis ("X.0")."""
     batch: int | None = None
-    """Size of the batch dimension, whatever its name is."""
+    """Size of the batch dimension, regardless of its name."""
     shapes: dict[str, tuple[int, ...]] = {}
-    """Whole shapes by input name."""
+    """Full shapes by input name."""
     ranges: dict[str, tuple[float, float]] = {}
-    """Smallest and largest value by input name, both included."""
+    """Smallest and largest value by input name, inclusive."""
     cast: bool = False
-    """Cast given inputs to the model's types inside the timed call."""
+    """Cast given inputs to the model's types within the timed call."""
 
 
 class RaceOptions(Struct, frozen=True, kw_only=True):
     """How subjects are measured and compared."""
 
     baseline: str | None = None
-    """Name of the subject that the others are compared with; the first unless named."""
+    """Name of the subject that the others are compared with; null for the first."""
     time: float | None = None
-    """Seconds after the first start; None means 9, or more where five launches or 20 rounds need more."""
+    """Time budget in seconds after the first start; null means 9, or more if five launches or 20 rounds need more."""
     min_effect: float = 0.01
     """Smallest relative difference that matters."""
     warmup: float = 0.1
-    """Seconds of untimed calls before a subject's first block; later launches have a tenth of it."""
+    """Seconds of untimed calls before a subject's first block; later launches use a tenth of it."""
     blocks: int | None = None
-    """Rounds, fixed by hand."""
+    """Fixed number of rounds; null to choose it automatically."""
     calls_per_block: int | None = None
-    """Calls per block, fixed by hand."""
+    """Fixed number of calls per block; null to choose it automatically."""
     seed: int = 0
-    """Seed of the order of the subjects."""
+    """Random seed for the order of the subjects."""
     split: bool = False
-    """Also time what calls are made of: preparing inputs, computing, fetching outputs."""
+    """Also time the parts of a call: preparing inputs, computing, fetching outputs."""
     every: float | None = None
-    """Seconds from the start of a call to that of the next, with a pause in between; None means without pauses."""
+    """Seconds between the starts of consecutive calls, with a pause in between; null for no pauses."""
     count: str | None = None
-    """Also count after the race: `instructions`."""
+    """Quantity to count after the race: `instructions`."""
     alpha_share: float = 1.0
-    """Part of the error probability that this race may use; less than 1 where it is one of several."""
+    """Share of the error probability available to this race; less than 1 if it is one of several."""
     max_slowdown: float | None = None
-    """Slow-down that is to be decided, instead of verdicts: the race ends when all intervals exclude it."""
+    """Slowdown limit to decide instead of verdicts: the race ends when all intervals exclude it."""
 
 
 class WorkerLimits(Struct, frozen=True, kw_only=True):
-    """What a worker may take before it is ended."""
+    """Limits at which a worker is stopped."""
 
     timeout: float = TIMEOUT_S
-    """Seconds that one step of a worker (loading, a block) may take."""
+    """Maximum seconds for one step of a worker (loading, a block)."""
     memory_limit: int | None = None
-    """Bytes of resident memory that a worker may need; one that needs more is ended as `oom`."""
+    """Maximum resident memory of a worker in bytes; above it, the worker is stopped with status `oom`."""
 
 
 class SourceOptions(Struct, frozen=True, kw_only=True):
-    """How the source of a model is called."""
+    """How the source model is called."""
 
     device: str = "cpu"
-    """Where torch and TensorFlow run: cpu, cuda."""
+    """Device on which torch and TensorFlow run: cpu, cuda."""
     check_finite: bool | None = None
-    """Whether scikit-learn checks its inputs for NaN and infinity; None leaves that as it is set."""
+    """Whether scikit-learn checks its inputs for NaN and infinity; null keeps the current setting."""
 
 
 class Tolerances(Struct, frozen=True, kw_only=True):
-    """What counts as equal, and which outputs belong together."""
+    """When outputs count as equal, and which outputs correspond."""
 
     rtol: float = 1e-3
-    """Relative tolerance when the outputs of a model and its source are compared."""
+    """Relative tolerance for comparing the outputs of a model and its source."""
     atol: float = 1e-5
     """Absolute tolerance."""
     match: dict[str, str | int] = {}
-    """Output of the model -> name or place of the source's output; by name, else by order, unless given."""
+    """Output of the model -> name or position of the source's output [default: by name, else by order]."""
     check: bool = True
-    """Compare the outputs of subjects that race each other; False where they are meant to differ."""
+    """Compare the outputs of subjects in a race; false if they are meant to differ."""
 
 
 class Signature(Struct, frozen=True, kw_only=True):
-    """One input or output as a model declares it."""
+    """An input or output as declared by a model."""
 
     name: str
-    """Its name in the graph."""
+    """Name in the graph."""
     kind: Literal["tensor", "sequence", "map", "optional", "sparse"] = "tensor"
-    """What kind of value it is."""
+    """Kind of value."""
     dtype: str = "float32"
-    """Numpy's name of the element type (ml_dtypes' for bfloat16, float8… and int4), or "string"."""
+    """Element type by its numpy name (ml_dtypes for bfloat16, float8… and int4), or "string"."""
     shape: tuple[int | str | None, ...] | None = None
-    """A size, a symbolic name or None for each axis; None altogether when even the rank is unknown."""
+    """A size, a symbolic name or null for each axis; null if even the rank is unknown."""

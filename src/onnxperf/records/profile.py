@@ -1,4 +1,4 @@
-"""What a trace says: time per operator, per node and per node of the original model."""
+"""Profiles: time per operator, per node and per node of the original model."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ from onnxperf.records.trace import TensorTypes
 GroupKind = Literal["kept", "fused", "inserted", "folded", "duplicate", "removed", "unattributed"]
 
 PROFILED_LAUNCHES = 3
-"""Processes of a profile: where its memory lies moves each node of a process."""
+"""Processes of a profile: the memory layout of a process shifts the time of each node."""
 COMPARED_LAUNCHES = 5
-"""Processes of each side that it takes to compare nodes."""
+"""Minimum number of processes per side for comparing nodes."""
 LARGE_OVERHEAD, DOMINATING_OVERHEAD = 1.5, 3.0
-"""Profiled / unprofiled time of a call from which on this leads the answer, and from which on the time in nodes is
+"""Ratios of profiled to unprofiled time from which the overhead leads the answer, and from which the time in nodes is
 mostly the profiler's."""
 _SHORT_US = 10
-"""Times below this are averaged over consecutive iterations first: the quickest of whole microseconds are all alike."""
+"""Times below this are first averaged over consecutive iterations: the fastest of whole microseconds are all equal."""
 _FEWEST_CHUNKS = 6
 
 
 def iterations_for(launches: int) -> int:
-    """Inferences that are enough for so many processes: two in each, and the very first one."""
+    """Sufficient number of inferences for so many processes: two each, plus the very first one."""
     return 1 + 2 * launches
 
 
 def steady(values: Sequence[int]) -> Sequence[int]:
-    """All iterations but the first, which pays for caches and first allocations, where two or more remain."""
+    """All iterations except the first, which includes cold caches and first allocations, if two or more remain."""
     return values[1:] if len(values) >= 3 else values
 
 
 def usual(values: Sequence[int], alike: Sequence[int] = ()) -> float:
-    """The time of a node, or of an inference: that of its steady iterations, of all launches together."""
+    """Time of a node or an inference over the steady iterations of all launches."""
     counted = steady(values)
     return undisturbed(counted, alike[len(values) - len(counted) :])
 
 
 def undisturbed(values: Sequence[int], alike: Sequence[int] = ()) -> float:
-    """The mean of the quickest quarter of times, 0 where there is none: other programs only ever add time.
+    """The mean of the fastest quarter of times, 0 if there are none: other programs only ever add time.
 
-    `alike` has a number for the kind of each iteration (its shapes, its branches): each kind has its own quickest
-    quarter, and counts as often as it occurs.
+    `alike` contains a number for the kind of each iteration (its shapes, its branches): each kind has its own fastest
+    quarter, and is weighted by how often it occurs.
     """
     kinds = kinds_of(values, alike)
     return math.fsum(len(each) * _quickest(each) for each in kinds) / len(values) if values else 0.0
@@ -64,12 +64,12 @@ def _quickest(values: Sequence[int]) -> float:
 
 
 def quickest_of(number: int) -> int:
-    """How many of so many times are the quickest quarter, two at least."""
+    """Size of the fastest quarter of so many times, at least two."""
     return max(2, math.ceil(number / 4))
 
 
 def kinds_of(values: Sequence[int], alike: Sequence[int]) -> list[list[int]]:
-    """The values of each kind of iteration; all together where there is one kind."""
+    """The values of each kind of iteration."""
     kinds: dict[int, list[int]] = {}
     for number, value in zip(alike or [0] * len(values), values, strict=False):
         kinds.setdefault(number, []).append(value)
@@ -77,7 +77,7 @@ def kinds_of(values: Sequence[int], alike: Sequence[int]) -> list[list[int]]:
 
 
 def sum_of(rows: Iterable[Times]) -> float:
-    """The time of several rows together: nothing but the sum of their times."""
+    """Time of several rows together: the sum of their times."""
     return math.fsum(row.usual_us for row in rows)
 
 
@@ -87,40 +87,41 @@ def added(rows: Iterable[Sequence[int]]) -> tuple[int, ...]:
 
 
 def link(path: Sequence[str], name: str) -> str:
-    """What rows, marks and boxes of a page share that stand for one node, or for nodes that are executed as one."""
+    """Key that links the rows, marks and boxes of a page for one node, or for nodes executed as one."""
     return " > ".join((*path, name))
 
 
 def operator_link(op_name: str) -> str:
-    """The same for all nodes of an operator type."""
+    """Key for all nodes of an operator type."""
     return f"operator {op_name}"
 
 
 def module_link(module: str) -> str:
-    """The same for all nodes of a module and of those inside it."""
+    """Key for all nodes of a module and its nested modules."""
     return f"module {module}"
 
 
 def modules_around(module: str) -> Iterator[str]:
-    """What a node of a module shares with the rows of this one and of those around it."""
+    """Keys of a node's module and of all modules around it."""
     parts = module.split(".") if module else []
     yield from (module_link(".".join(parts[:depth])) for depth in range(len(parts) + 1))
 
 
 class Times(Struct, frozen=True, kw_only=True):
-    """The time of nodes in the iterations of a profile."""
+    """Times of nodes in the iterations of a profile."""
 
     calls: Count
-    """Executions over all iterations."""
+    """Number of executions over all iterations."""
     self_us: tuple[Delta, ...]
-    """Time in each iteration, without what ran inside (bodies of If, Loop and Scan)."""
+    """Self time in each iteration, excluding the bodies of If, Loop and Scan."""
     usual_us: Signed
-    """Self time in the usual iteration. Of a node: the mean of the quickest quarter of its iterations, the first left
-    out, where those of less than 10 us are averaged in short rows first. Of all else: the sum of its nodes."""
+    """Self time in a typical iteration. For a node: the mean of the fastest quarter of its iterations without the
+    first; times below 10 µs are first averaged over a few consecutive iterations. For everything else: the sum of its
+    nodes."""
 
     @property
     def steady_us(self) -> Sequence[int]:
-        """Self time in the iterations that count: all but the first, where two or more remain."""
+        """Self time in the iterations that count: all except the first, if two or more remain."""
         return steady(self.self_us)
 
 
@@ -130,227 +131,227 @@ class OperatorTime(Times, frozen=True, kw_only=True):
     op_name: str
     """Operator type."""
     nodes: Count
-    """Distinct nodes, bodies of control flow included."""
+    """Number of distinct nodes, including those in control-flow bodies."""
     total_us: tuple[Delta, ...]
-    """Time in each iteration, bodies included; an operator inside another of its type counts twice here."""
+    """Time in each iteration, including bodies; an operator inside another of the same type counts twice here."""
 
 
 class NodeTime(Times, frozen=True, kw_only=True):
-    """One node of the graph that onnxruntime executed."""
+    """One node of the executed graph."""
 
     name: str
-    """Its name; where it had none, the operator type and a number."""
+    """Node name; operator type and a number for unnamed nodes."""
     path: tuple[str, ...] = ()
-    """Nodes whose bodies it is in, the outermost first."""
+    """Nodes whose bodies contain it, outermost first."""
     op_name: str
     """Operator type."""
     provider: str = ""
-    """Execution provider, in onnxruntime's words."""
+    """Execution provider by its onnxruntime name."""
     inputs: TensorTypes = ()
     """Types and shapes of its inputs in its first execution."""
     outputs: TensorTypes = ()
     """Types and shapes of its outputs in its first execution."""
     shapes: Count = 1
-    """Different combinations of shapes that it met."""
+    """Number of distinct combinations of input shapes."""
     tensors: tuple[str, ...] = ()
-    """Names of its outputs, where the executed graph is known."""
+    """Names of its outputs, if the executed graph is known."""
     attributes: str | None = None
-    """Digest of its attributes, defaults included; null where the executed graph is not known."""
+    """Hash of its attributes, including defaults; null if the executed graph is unknown."""
     sources: tuple[str, ...] = ()
-    """Names of the original nodes whose work it does, those of its operator first, where the model is known."""
+    """Names of the original nodes whose work it does, those with its operator first, if the model is known."""
     module: str | None = None
-    """Module of the source framework that it belongs to, such as encoder.layer.0; empty for the outermost one, null
-    where the model does not say."""
+    """Module of the source framework it belongs to, such as encoder.layer.0; empty for the outermost module, null if
+    unknown."""
     total_us: tuple[Delta, ...]
-    """Time in each iteration, bodies included."""
+    """Time in each iteration, including bodies."""
     usual_total_us: Signed
-    """Time in the usual iteration with the nodes in its bodies: the sum of their times and of its own."""
+    """Time in a typical iteration including the nodes in its bodies."""
     kernel_us: Delta | None = None
-    """Time of the kernels that it launched on another device, over all iterations, where the trace has it."""
+    """Time of the kernels it launched on another device, over all iterations; null if the trace lacks it."""
 
 
 class SourceGroup(Struct, frozen=True, kw_only=True):
-    """Nodes of the original model, and the nodes of the executed one that do their work."""
+    """Nodes of the original model, and the executed nodes that do their work."""
 
     kind: GroupKind
-    """kept: the same node; fused: several nodes, or another operator; inserted: executed, but in no original
-    (reorders, casts, copies); folded: computed once, when the model was loaded; duplicate: the same as another
-    node, which was kept; removed: had no effect; unattributed: its origin is unknown."""
+    """kept: the same node. fused: several nodes, or another operator. inserted: executed, but not in the original model
+    (reorders, casts, copies). folded: computed once, when the model was loaded. duplicate: identical to another node,
+    which is kept. removed: without effect. unattributed: of unknown origin."""
     path: tuple[str, ...] = ()
-    """Nodes whose bodies it is in, the outermost first."""
+    """Nodes whose bodies contain it, outermost first."""
     sources: tuple[str, ...] = ()
-    """Names of the original nodes (operator type and position where they have none), in the order of the file."""
+    """Names of the original nodes (operator type and position for unnamed ones), in file order."""
     source_ops: tuple[str, ...] = ()
-    """Their operator types."""
+    """Operator types of the original nodes."""
     executed: tuple[str, ...] = ()
     """Names of the executed nodes."""
     executed_ops: tuple[str, ...] = ()
-    """Their operator types."""
+    """Operator types of the executed nodes."""
     same_as: str = ""
-    """Of a duplicate: the node that was kept."""
+    """For a duplicate: the node that is kept."""
 
     @property
     def link(self) -> str:
-        """What its nodes share on a page; that of the first one that is executed."""
+        """Key that links its nodes on a page: that of the first executed node."""
         return link(self.path, next(iter((*self.executed, *self.sources)), ""))
 
 
 class ModuleTime(Times, frozen=True, kw_only=True):
-    """A module of the source framework: the nodes of its own, and those of the modules inside."""
+    """A module of the source framework: its own nodes and those of nested modules."""
 
     module: str
-    """Its path, such as encoder.layer.0; empty for the outermost one."""
+    """Module path, such as encoder.layer.0; empty for the outermost module."""
     nodes: Count
-    """Executed nodes, those of the modules inside included."""
+    """Number of executed nodes, including those of nested modules."""
     total_us: tuple[Delta, ...]
-    """Time in each iteration, modules inside included."""
+    """Time in each iteration, including nested modules."""
     usual_total_us: Signed
-    """Time in the usual iteration with the modules inside: the sum of all nodes in them."""
+    """Time in a typical iteration, including nested modules: the sum of all their nodes."""
 
 
 class SourceTime(Times, frozen=True, kw_only=True):
-    """The time that a group of original nodes costs."""
+    """Time of a group of original nodes."""
 
     group: SourceGroup
-    """The nodes."""
+    """The group of nodes."""
 
 
 class Timeline(Struct, frozen=True, kw_only=True):
-    """When the nodes of one inference ran: a column per figure, in the order in which they ended."""
+    """When the nodes of one inference ran: one column per quantity, in the order the nodes ended."""
 
     iteration: Count
-    """Which inference, from 0: the one that took most nearly the usual time."""
+    """Index of the inference, from 0: the one closest to the typical time."""
     nodes: tuple[Count, ...]
-    """Places of the executed nodes in the list of nodes."""
+    """Indices of the executed nodes in the list of nodes."""
     start_us: tuple[Delta, ...]
-    """When each began, since the first one began."""
+    """Start of each execution, since the start of the first."""
     duration_us: tuple[Delta, ...]
-    """How long each took, bodies included."""
+    """Duration of each execution, including bodies."""
     threads: tuple[Count, ...]
-    """Number of the thread that ran it, from 0."""
+    """Index of the thread that ran it, from 0."""
     left_out: Count = 0
-    """Executions that are not here, because there are too many: the shortest ones."""
+    """Number of executions omitted because there are too many: the shortest ones."""
     in_use_bytes: tuple[Delta | None, ...] = ()
-    """What of onnxruntime's arena was in use when each ended; empty where the trace does not say."""
+    """Memory in use in onnxruntime's arena when each ended; empty if the trace lacks it."""
     held_bytes: tuple[Delta | None, ...] = ()
-    """What the arena had taken from the system."""
+    """Memory that the arena had taken from the system."""
     live_bytes: tuple[Delta | None, ...] = ()
-    """Intermediate results and outputs that were needed while it ran; empty where the graph is not known."""
+    """Intermediate results and outputs that were live while it ran; empty if the graph is unknown."""
     loaded_bytes: Delta | None = None
-    """In use before the first node of the first inference: weights that kernels have packed."""
+    """Memory in use before the first node of the first inference: weights packed by kernels."""
     base_bytes: Delta | None = None
-    """In use before the first node of this inference."""
+    """Memory in use before the first node of this inference."""
 
 
 class Profile(Experiment, frozen=True, kw_only=True):
-    """What `onnxperf profile` found."""
+    """Result of `onnxperf profile`."""
 
     model: str
     """Label of the model or of the trace."""
     fingerprint: str = ""
-    """Hash of the model's file and its external data, if there was a model."""
+    """Hash of the model file and its external data; empty without a model."""
     session: SessionOptions | None = None
-    """How the session was set up, if we did that."""
+    """Settings of the session; null if it was not opened by onnxperf."""
     events: Count
-    """Events in the trace."""
+    """Number of events in the trace."""
     iterations: Count
-    """Complete inferences in it."""
+    """Number of complete inferences in the trace."""
     launches: tuple[Count, ...] = ()
-    """How many of them ran in each process, where several took part; of later ones the first inference is left out.
-    Empty for one process."""
+    """Number of inferences in each process, without the first inference of each process after the first. Empty for a
+    single process."""
     loading_us: Delta | None = None
-    """Reading the model."""
+    """Time for reading the model."""
     initialization_us: Delta | None = None
-    """Building the session; with a model, this includes writing the optimised graph."""
+    """Time for building the session; with a model, this includes writing the optimized graph."""
     run_us: tuple[Delta, ...] = ()
-    """Each inference in the trace, the first one first."""
+    """Time of each inference in the trace, in order."""
     alike: tuple[Count, ...] = ()
-    """For each inference a number that those share which executed the same nodes with the same shapes; empty where all
+    """For each inference, a number shared by inferences that executed the same nodes with the same shapes; empty if all
     did."""
     waited_us: tuple[Delta | None, ...] = ()
-    """How long threads together waited for a processor in each inference; null for the first, empty where the kernel
-    does not tell."""
+    """Total time that threads waited for a processor in each inference; null for the first, empty if the kernel does
+    not report it."""
     executor_us: tuple[Delta, ...] = ()
-    """The part of each inference inside the executor."""
+    """Time of each inference inside the executor."""
     nodes_us: Signed = 0.0
-    """Time in nodes per inference: the sum of the times of all nodes, and of all operators."""
+    """Time in nodes per inference: the sum over all nodes, which equals the sum over all operators."""
     inference_us: Signed | None = None
-    """Measured inference, the mean of the quickest quarter. It is longer than the sum of nodes by the time outside
-    nodes, and by interference: each node has its own quickest iterations."""
+    """Measured time of an inference: the mean of the fastest quarter. It exceeds the sum of nodes by the time outside
+    nodes and by interference, since each node has its own fastest iterations."""
     profiled_ns: Amount | None = None
-    """Time of a call with the profiler on, seen from outside: the mean of the quickest quarter."""
+    """Time of a call with the profiler on, measured by the caller: the mean of the fastest quarter."""
     unprofiled_ns: Amount | None = None
-    """Time of a call without the profiler: the same of calls in turn with it, or the time in the race of a diff."""
+    """Time of a call without the profiler, from alternating calls or from the race of a diff."""
     operators: tuple[OperatorTime, ...] = ()
-    """Time per operator type, the most costly first."""
+    """Time per operator type, most expensive first."""
     nodes: tuple[NodeTime, ...] = ()
-    """Time per node, in the order of execution."""
+    """Time per node, in execution order."""
     sources: tuple[SourceTime, ...] = ()
-    """Time per group of nodes of the original model, where that is known, the most costly first."""
+    """Time per group of original nodes, if the model is known, most expensive first."""
     modules: tuple[ModuleTime, ...] = ()
-    """Time per module of the source framework, where the exporter wrote them: each before those inside, the most costly
-    first."""
+    """Time per module of the source framework, if the exporter recorded them: each before its nested modules, most
+    expensive first."""
     headroom: Headroom | None = None
-    """How far from what this machine can do its nodes are, if that was requested."""
+    """How close the nodes come to the peaks of this machine, if requested."""
     timeline: Timeline | None = None
-    """When the nodes of the usual inference ran; of many, the longest."""
+    """When the nodes of a typical inference ran; if there are too many, the longest ones."""
     interrupted: bool = False
-    """Stopped by the user before its end."""
+    """Whether the user stopped it early."""
 
     @property
     def overhead(self) -> float | None:
-        """Profiled time / unprofiled time."""
+        """Profiled / unprofiled time of a call."""
         return self.profiled_ns / self.unprofiled_ns if self.profiled_ns and self.unprofiled_ns else None
 
     @property
     def node_links(self) -> tuple[str, ...]:
-        """For each node what it shares on a page with the original nodes whose work it does."""
+        """For each node, the key that links it on a page with the original nodes whose work it does."""
         groups = [source.group for source in self.sources]
         known = {(group.path, name): group.link for group in groups for name in group.executed}
         return tuple(known.get((node.path, node.name)) or link(node.path, node.name) for node in self.nodes)
 
     def by_launch(self, values: Sequence[int]) -> list[Sequence[int]]:
-        """The steady ones of values that belong to inferences, launch by launch; none where there was one process."""
+        """The steady values of a per-inference column, launch by launch; empty if there was one process."""
         ends = list(itertools.accumulate(self.launches))
         parts = [values[end - size : end] for end, size in zip(ends, self.launches, strict=True)]
         return [steady(parts[0]), *parts[1:]] if parts else []
 
     @property
     def usual_nodes_us(self) -> float:
-        """Time in nodes in the usual iteration: the sum of which operators, nodes and groups are parts."""
+        """Time in nodes in a typical iteration: the total that operators, nodes and groups add up to."""
         return sum_of(self.nodes)
 
     @property
     def usual_run_us(self) -> float | None:
-        """The measured inference."""
+        """Measured time of an inference."""
         return usual(self.run_us, self.alike) if self.run_us else None
 
     @property
     def outside_us(self) -> tuple[int, ...]:
-        """The part of each inference outside of nodes; below 0 where nodes ran side by side."""
+        """Time of each inference outside nodes; negative if nodes ran in parallel."""
         inside = added(node.self_us for node in self.nodes)
         return tuple(run - nodes for run, nodes in zip(self.run_us, inside, strict=False))
 
     @property
     def nodes_overlap(self) -> bool:
-        """Whether nodes ran side by side, so that their times add up to more than an inference."""
+        """Whether nodes ran in parallel, so that their times add up to more than an inference."""
         return any(each < 0 for each in self.outside_us)
 
 
 class Optimization(Experiment, frozen=True, kw_only=True):
-    """What `onnxperf optimize` found."""
+    """Result of `onnxperf optimize`."""
 
     model: str
     """Label of the model."""
     output: str
-    """File that the optimised model was written to."""
+    """File with the optimized model."""
     session: SessionOptions
-    """Level, provider and options of the session that optimised it."""
+    """Level, provider and options of the session that optimized it."""
     conditions: dict[str, Scalar] = {}
     """Version and providers of onnxruntime."""
     before: dict[str, Count]
-    """Nodes per operator type of the original model, bodies included, the most frequent first."""
+    """Number of nodes per operator type in the original model, including bodies, most frequent first."""
     after: dict[str, Count]
-    """The same of the optimised model."""
+    """Number of nodes per operator type in the optimized model."""
     groups: tuple[SourceGroup, ...]
-    """Which nodes became which."""
+    """Original nodes and the nodes they became."""

@@ -7,20 +7,20 @@ from onnxperf.records.profile import Profile
 
 
 class Profiles(Experiment, frozen=True, kw_only=True):
-    """What `onnxperf profile` found where a setting had several values."""
+    """Result of `onnxperf profile` for a setting with several values."""
 
     model: str
     """Label of the model."""
     fingerprint: str = ""
-    """Hash of the model's file and its external data."""
+    """Hash of the model file and its external data."""
     variants: tuple[Profile, ...] = ()
-    """A profile for each, with its name in place of the model's; their iterations took turns."""
+    """Profiles of all variants, named after the variants; their iterations alternate."""
     interrupted: bool = False
-    """Stopped by the user before its end."""
+    """Whether the user stopped it early."""
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """Operator types of all variants, the one that takes the most time in any of them first."""
+        """Operator types of all variants, ordered by their largest time in any variant."""
         most: dict[str, float] = {}
         for profile in self.variants:
             for operator in profile.operators:

@@ -1,4 +1,4 @@
-"""A model in int8: the ways that were tried, what each layer won or lost, and what it costs in accuracy."""
+"""Quantization of a model to int8: the tested candidates, the effect on each layer, and the loss of accuracy."""
 
 from __future__ import annotations
 
@@ -19,161 +19,162 @@ FLOAT32, INT8 = "float32", "int8"
 
 
 class QuantizationWay(Struct, frozen=True, kw_only=True):
-    """A way to quantise a model: one set of arguments of onnxruntime's quantiser."""
+    """A candidate for quantizing a model: one set of arguments of onnxruntime's quantizer."""
 
     name: str
-    """What its row is called."""
+    """Name of its row."""
     mode: Mode
-    """dynamic: ranges of activations are found in every call; static: they were calibrated before."""
+    """dynamic: activation ranges are computed in every call; static: they are calibrated beforehand."""
     weights: Integer = "int8"
     """Type of the weights."""
     activations: Integer = "uint8"
     """Type of the activations."""
     per_channel: bool = False
-    """Every output channel of a weight has a scale of its own."""
+    """Whether every output channel of a weight has its own scale."""
 
 
 class OutputError(Struct, frozen=True, kw_only=True):
-    """How one output of the quantised model differs from that of the original, over all inputs together."""
+    """Difference of one output of the quantized model from the original, over all inputs."""
 
     name: str
     """Name of the output."""
     relative: float | None = None
-    """Norm of the difference / norm of the original output; null where that is not finite, or for labels."""
+    """Norm of the difference / norm of the original output; null if not finite, or for labels."""
     max_abs: float | None = None
-    """Largest absolute difference of an element."""
+    """Largest absolute difference of any element."""
     max_relative: float | None = None
     """Largest absolute difference / largest absolute value of the original output."""
     cosine: float | None = None
-    """Cosine of the angle between both outputs; 1 is the same direction."""
+    """Cosine similarity of both outputs; 1 means the same direction."""
     top1: float | None = None
-    """Part of the rows whose largest value is at the same place, or whose label is the same; null where the output does
-    not look like classes."""
+    """Share of the rows with the same top class (position of the largest value, or label); null if the output does not
+    look like classes."""
     rows: Count = 0
-    """Rows that were compared for it."""
+    """Number of rows compared for it."""
     elements: Count = 0
-    """Floating-point numbers that were compared; 0 for labels."""
+    """Number of floating-point values compared; 0 for labels."""
 
 
 class TriedWay(Struct, frozen=True, kw_only=True):
-    """A way to quantise the model, how fast that is, and how far off."""
+    """A tested candidate, its speed and its error."""
 
     way: QuantizationWay
-    """What was tried."""
+    """The candidate."""
     status: Status = "pending"
-    """How it ended."""
+    """Final status."""
     reason: str = ""
-    """Why it is not ok."""
+    """Why the status is not ok."""
     nodes: Count = 0
-    """Nodes that the quantiser replaced, or put between QuantizeLinear and DequantizeLinear."""
+    """Number of nodes that the quantizer replaced, or placed between QuantizeLinear and DequantizeLinear."""
     excluded: tuple[str, ...] = ()
-    """Nodes that were left in float32 because they were slower in int8."""
+    """Nodes kept in float32 because they were slower in int8."""
     size_bytes: Count | None = None
-    """Size of its file."""
+    """Size of the quantized model file."""
     against: str = FLOAT32
-    """What it was raced against: float32, or the way that it is meant to improve."""
+    """Its baseline in the race: float32, or the candidate that it should improve on."""
     speedup: Amount | None = None
-    """Time of that / its time in the search, above 1 is faster."""
+    """Baseline time / its time in the search; above 1 is faster."""
     speedup_low: Amount | None = None
-    """Lower end of its interval."""
+    """Lower end of the confidence interval."""
     speedup_high: Amount | None = None
-    """Upper end of its interval."""
+    """Upper end of the confidence interval."""
     verdict: Verdict | None = None
-    """What the interval says."""
+    """Verdict derived from the interval."""
     error: float | None = None
-    """Largest difference of an output / its largest value, on the inputs that choose; null where it is not finite."""
+    """Largest difference of an output / its largest value, on the inputs used for choosing; null if not finite."""
     acceptable: bool = False
-    """Whether that is within the limit."""
+    """Whether the error is within the limit."""
 
 
 class LayerChange(Struct, frozen=True, kw_only=True):
-    """Nodes of the original model whose time can be told in float32 and in int8, from profiles of both."""
+    """Original nodes whose time is known in float32 and in int8, from profiles of both."""
 
     nodes: tuple[str, ...]
     """Names of the original nodes."""
     ops: tuple[str, ...]
-    """Their operators."""
+    """Operator types of the original nodes."""
     before_us: Signed
-    """Time per inference in float32, in microseconds."""
+    """Time per inference in float32, in µs."""
     after_us: Signed
-    """Time per inference in int8, conversions to and from int8 included, in microseconds."""
+    """Time per inference in int8, including conversions to and from int8, in µs."""
     convert_us: Signed = 0.0
-    """The part of that in conversions which did not fuse (QuantizeLinear, DequantizeLinear), in microseconds."""
+    """Time of unfused conversions (QuantizeLinear, DequantizeLinear) within that, in µs."""
     kernels: tuple[str, ...] = ()
-    """Operators that do their work in int8's executed graph."""
+    """Operators that do their work in the executed int8 graph."""
     outcome: LayerOutcome = "same"
-    """won: faster in int8; lost: slower; same: no difference was proven, over launches and all layers."""
+    """won: faster in int8; lost: slower; same: no difference proven (over launches, corrected for the number of
+    layers)."""
     quantized: bool = False
-    """Whether the quantiser touched one of its nodes."""
+    """Whether the quantizer changed any of its nodes."""
     excluded: bool = False
-    """Left in float32 in the result, because it was slower in int8."""
+    """Whether it is kept in float32 in the result because it was slower in int8."""
     error: float | None = None
-    """The same where only this layer is quantised; null where that was not measured."""
+    """Largest difference of an output / its largest value if only this layer is quantized; null if not measured."""
 
 
 class UnfusedPair(Struct, frozen=True, kw_only=True):
-    """A conversion to or from int8 that is still executed as a node of its own."""
+    """A conversion to or from int8 that is still executed as a separate node."""
 
     op_name: str
-    """QuantizeLinear, DequantizeLinear or DynamicQuantizeLinear."""
+    """Operator type: QuantizeLinear, DequantizeLinear or DynamicQuantizeLinear."""
     tensor: str
-    """Tensor that is converted."""
+    """Converted tensor."""
     node: str
-    """Node that breaks the fusion; empty at an input or an output of the model."""
+    """Node that prevents the fusion; empty at an input or output of the model."""
     node_op: str = ""
-    """Its operator."""
+    """Operator type of that node."""
     why: str = ""
-    """Why it is not fused."""
+    """Why the conversion is not fused."""
     time_us: Signed = 0.0
-    """Time per inference, in microseconds."""
+    """Time per inference, in µs."""
 
 
 class Quantization(Experiment, frozen=True, kw_only=True):
-    """What `onnxperf quantize` found."""
+    """Result of `onnxperf quantize`."""
 
     model: str
     """Label of the model."""
     fingerprint: str = ""
-    """Hash of its file and its external data."""
+    """Hash of the model file and its external data."""
     dims: dict[str, Count] = {}
-    """Every dimension that was free in the model, with the size it got."""
+    """Size chosen for every free dimension of the model."""
     calibrated: bool = False
-    """Whether real inputs were given for calibration; otherwise they are random."""
+    """Whether real inputs were given for calibration; if not, they are random."""
     calibration_inputs: Count = 0
-    """Calls of the model with which static ways were calibrated."""
+    """Number of inputs used to calibrate static candidates."""
     choosing_inputs: Count = 0
-    """Calls of the model on other inputs, which chose the way and the nodes to exclude; 0 where there were too few:
-    then the calibration's did."""
+    """Number of other inputs used to choose the candidate and the nodes to exclude; 0 if there were too few, so that
+    the calibration inputs were used."""
     held_out_inputs: Count = 0
-    """Calls of the model on inputs that chose nothing, on which the errors of the result were measured."""
+    """Number of held-out inputs on which the errors of the result were measured."""
     overlap: bool = False
-    """There was one input only: it calibrated, chose, and measured the errors."""
+    """Whether one single input was used for calibration, choice and errors."""
     max_error: float = 0.1
-    """Largest difference of an output / its largest value that was accepted."""
+    """Largest accepted error: largest difference of an output / its largest value."""
     ways: tuple[TriedWay, ...] = ()
-    """What was tried, in this order."""
+    """Tested candidates, in order."""
     best: str = ""
-    """Name of the way that was explained and confirmed: the fastest whose error is accepted, or the one with the
-    smallest error where none is; empty where none could be made."""
+    """Name of the candidate that is analyzed and confirmed: the fastest with an accepted error or, if there is none,
+    the one with the smallest error; empty if none could be built."""
     chosen: str = ""
-    """The same; empty where it is slower than float32."""
+    """Name of the best candidate; empty if it is slower than float32."""
     excluded: tuple[str, ...] = ()
-    """Nodes of the original model that stay in float32 because they were slower in int8."""
+    """Original nodes kept in float32 because they were slower in int8."""
     layers: tuple[LayerChange, ...] = ()
-    """Original nodes before and after, the largest time in float32 first; before nodes were excluded."""
+    """Original nodes in float32 and int8, largest float32 time first; before nodes were excluded."""
     unfused: tuple[UnfusedPair, ...] = ()
-    """Conversions that are still executed, the costliest first; before nodes were excluded."""
+    """Conversions that are still executed, most expensive first; before nodes were excluded."""
     errors: tuple[OutputError, ...] = ()
-    """Errors of the result on held-out inputs, by output."""
+    """Error of each output of the result on held-out inputs."""
     searches: tuple[Case, ...] = ()
-    """The races in which the way was found."""
+    """Races of the search."""
     race: Case | None = None
-    """The confirming race on fresh inputs, float32 against int8: the answer rests on it alone."""
+    """Confirming race on fresh inputs, float32 against int8; the answer is based on it alone."""
     size_before_bytes: Count = 0
     """Size of the original model."""
     size_after_bytes: Count | None = None
     """Size of the result."""
     output: str = ""
-    """File of the result; empty where none was requested, or nothing was chosen."""
+    """File of the result; empty if none was requested or nothing was chosen."""
     interrupted: bool = False
-    """Stopped by the user before its end."""
+    """Whether the user stopped it early."""

@@ -1,4 +1,4 @@
-"""What a race measured, and what is concluded from it."""
+"""Measurements of a race and the conclusions."""
 
 from __future__ import annotations
 
@@ -11,207 +11,209 @@ from onnxperf.records.comparison import Unit, Verdict
 from onnxperf.records.numbers import Amount, Calls, Count, Signed
 
 ALPHA = 0.05
-"""How often a difference may be claimed where there is none."""
+"""Significance level: probability of claiming a difference that does not exist."""
 MIN_ROUNDS = 20
-"""Rounds below which only a large difference is decided."""
+"""Minimum number of rounds for deciding small differences."""
 MIN_UNITS = 5
-"""Launches, or set-ups where those are too costly, below which only a large difference is decided."""
+"""Minimum number of launches (or set-ups, if launches are too expensive) for deciding small differences."""
 FEWEST_ROUNDS = 3
-"""Rounds below which nothing is decided: two differ by chance so much or so little that they show nothing."""
+"""Minimum number of rounds for deciding anything: two rounds say nothing about their variation."""
 LARGE_CLAIM = 0.25
-"""Differences from which on few rounds decide: no layout of memory moves a process that far."""
+"""Differences that a few rounds can decide: no memory layout shifts a process that far."""
 SMALL_CLAIM = 0.05
-"""A claim about less than this needs several launches: where its memory lies moves a process by 1 %, at times 4 %."""
+"""Smaller differences need several launches: the memory layout shifts a process by 1 %, sometimes 4 %."""
 
 YARDSTICK = "zoo:yardstick"
-"""The fixed model that runs are compared by; one that computes something else would need another name."""
+"""The fixed model used to compare runs; a model with other computations would need another name."""
 
 P90_CALLS = 64
 P99_CALLS = 662
-"""Single calls that a percentile needs at least (the arithmetic of MLPerf's LoadGen)."""
+"""Minimum number of single calls for a percentile (as in MLPerf's LoadGen)."""
 
 SAME_COUNT = 0.005
-"""Counts that differ by less are equal: those of equal subjects differ by 0.3 % at most."""
+"""Counts that differ by less are equal: counts of equal subjects differ by at most 0.3 %."""
 
 CountVerdict = Literal["baseline", "fewer", "more", "equal"]
 
 
 class Block(Struct, frozen=True, kw_only=True):
-    """One timed block of consecutive calls of one subject."""
+    """A timed block of consecutive calls of one subject."""
 
     round: Count
-    """Round of the race; blocks of one round are compared with each other."""
+    """Index of the round, from 0; blocks of one round are compared with each other."""
     position: Count
-    """Place within the round, from 0."""
+    """Position within the round, from 0."""
     launch: Count
-    """Which start of the subject's process, from 0."""
+    """Index of the launch (start of the subject's process), from 0."""
     set_up: Count = 0
-    """Which opening of its session within that process, from 0."""
+    """Index of the set-up (opening of the session within that process), from 0."""
     calls: Calls
-    """Calls in the block."""
+    """Number of calls in the block."""
     start_ns: Count
-    """Start on the monotonic clock that all processes of a machine share."""
+    """Start time on the monotonic clock shared by all processes of a machine."""
     duration_ns: Count
-    """Time of all calls together, without pauses between them."""
+    """Total time of all calls, without pauses between them."""
     quickest_ns: Amount | None = None
-    """Time of a call in the quickest of the block's pieces, of which all blocks of a race have the same number."""
+    """Time of a call in the fastest piece of the block; all blocks of a race have the same number of pieces."""
     cpu_ns: Count | None = None
-    """CPU time (user and system) of all threads of the process from the first call to the end of the last pause; that
-    of its children is not counted."""
+    """CPU time (user and system) of all threads of the process, from the first call to the end of the last pause,
+    without child processes."""
     span_ns: Count | None = None
-    """Time from the start of the first call to the end of the last pause; None where calls had no pauses."""
+    """Time from the start of the first call to the end of the last pause; null if there were no pauses."""
     free_pieces: Count | None = None
-    """Pieces in which no thread of the process had to wait for a processor, or all of them if other programs used none;
-    None with one thread, or where the kernel does not tell."""
+    """Number of pieces in which no thread of the process waited for a processor (all of them if other programs used
+    none); null with one thread, or if the kernel does not report it."""
 
     @property
     def per_call_ns(self) -> float:
-        """The time of a call; a block that is shorter than the clock can tell lasted a nanosecond."""
+        """Time of a call; a block shorter than the clock resolution counts as 1 ns."""
         return max(self.duration_ns, 1) / self.calls
 
 
 class Split(Struct, frozen=True, kw_only=True):
-    """What a call is made of, from calls that were timed part by part (medians)."""
+    """Parts of a call, timed separately (medians)."""
 
     prepare_ns: Signed
-    """Casting, copying and binding the inputs, and freeing them."""
+    """Time for casting, copying, binding and freeing the inputs."""
     compute_ns: Signed
-    """Computing."""
+    """Time for computing."""
     fetch_ns: Signed
-    """Turning the outputs into arrays, and freeing them."""
+    """Time for converting the outputs to arrays and freeing them."""
     calls: Count
-    """Calls that were divided."""
+    """Number of calls timed this way."""
 
     @property
     def total_ns(self) -> float:
-        """All parts together."""
+        """Sum of all parts."""
         return self.prepare_ns + self.compute_ns + self.fetch_ns
 
 
 class Measurement(AnySubject, frozen=True, kw_only=True):
-    """One subject of a race as it was measured, before anything is concluded from it."""
+    """Raw measurements of one subject of a race."""
 
     load_ns: Count | None = None
-    """Loading the model and building the session (median over launches)."""
+    """Time for loading the model and building the session (median over launches)."""
     first_call_ns: Count | None = None
-    """The very first call (median over launches); subjects that share a session share its first allocations."""
+    """Time of the very first call (median over launches); subjects that share a session share its first allocations."""
     input_bytes: Count = 0
-    """Size of the arrays that one call reads."""
+    """Total size of the arrays that one call reads."""
     looks: Count = 0
-    """Planned looks at its data that were taken before its race ended."""
+    """Number of interim analyses done before the race ended."""
     looks_planned: Count = 0
-    """Looks that were planned before the race."""
+    """Number of interim analyses planned before the race."""
     blocks: tuple[Block, ...] = ()
-    """Raw timings, in the order of the race."""
+    """Raw timings, in race order."""
     call_ns: tuple[Count, ...] = ()
-    """Times of single calls: of all calls in blocks where they last 100 us and more, else of calls between blocks."""
+    """Times of single calls: of all calls in blocks if they take 100 µs or more, else of calls between blocks."""
     call_launches: tuple[tuple[Count, Count], ...] = ()
-    """Which launch those calls belong to, in their order: number of the launch, and how many calls."""
+    """Launches of those calls, in order: index of the launch and number of calls."""
     split: Split | None = None
-    """What a call is made of; None where that was not requested, or a plain callable cannot be divided."""
+    """Parts of a call; null if not requested, or for a plain callable, which cannot be divided."""
     instructions: Amount | None = None
-    """Instructions of a call with one thread, from one count of a few calls; None where they were not counted."""
+    """Instructions per call with one thread, from one count over a few calls; null if not counted."""
 
 
 class Subject(Measurement, frozen=True, kw_only=True):
-    """One row of a race: a measurement, and what is concluded from it in comparison with the others."""
+    """One row of a race: a measurement and the conclusions from comparing it with the others."""
 
     time_ns: Amount | None = None
-    """Undisturbed time of a call, by the same fit as the speedups: the ratio of two of them is the speedup."""
+    """Undisturbed time of a call, from the same fit as the speedups: the ratio of two such times is the speedup."""
     time_low_ns: Amount | None = None
-    """Lower end of its 95 % interval; None where launches are too few."""
+    """Lower end of its 95 % confidence interval; null if there are too few launches."""
     time_high_ns: Amount | None = None
     """Upper end of that interval."""
     own_time_ns: Amount | None = None
-    """Undisturbed time of a call by its own blocks alone."""
+    """Undisturbed time of a call from its own blocks alone."""
     unsteady: bool = False
-    """Its own time departs from the fitted one beyond the intervals: it has two speeds."""
+    """Whether its own time deviates from the fitted time beyond the intervals, because it has two speeds."""
     varies: bool = False
-    """Its calls, or those of the baseline, vary by themselves: it was compared by means of launches."""
+    """Whether its calls or the baseline's vary on their own, so that means of launches are compared."""
     slow_launches: Count | None = None
-    """Launches that were slower by more than 8 % as a whole, beside the baseline; None where it was not compared."""
+    """Number of launches that were slower overall by more than 8 %, relative to the baseline; null if not compared."""
     mean_ns: Amount | None = None
-    """Time of a call in blocks: that of all blocks together over all of their calls."""
+    """Mean time of a call: total time of all blocks / number of calls."""
     mean_low_ns: Amount | None = None
-    """Lower end of the 95 % interval of that mean; None below 3 set-ups."""
+    """Lower end of the 95 % confidence interval of the mean; null below 3 set-ups."""
     mean_high_ns: Amount | None = None
     """Upper end of that interval."""
     deviation_ns: Amount | None = None
-    """Standard deviation of the time of a call between blocks."""
+    """Standard deviation of the time of a call across blocks."""
     min_ns: Amount | None = None
-    """Fastest single call."""
+    """Time of the fastest single call."""
     median_ns: Amount | None = None
-    """Median of single calls (of blocks, where no single call was timed, as all times of single calls then)."""
+    """Median time of single calls; if none were timed, this and all other times of single calls are from blocks."""
     median_low_ns: Amount | None = None
-    """Lower end of its 95 % interval by launch; None below 3 launches."""
+    """Lower end of its 95 % confidence interval over launches; null below 3 launches."""
     median_high_ns: Amount | None = None
     """Upper end of that interval."""
     p90_ns: Amount | None = None
-    """90th percentile of single calls; None until there are 64."""
+    """90th percentile of single calls; null below 64 calls."""
     p90_low_ns: Amount | None = None
-    """Lower end of its interval."""
+    """Lower end of its confidence interval."""
     p90_high_ns: Amount | None = None
-    """Upper end of its interval."""
+    """Upper end of its confidence interval."""
     p99_ns: Amount | None = None
-    """99th percentile of single calls; None until there are 662."""
+    """99th percentile of single calls; null below 662 calls."""
     p99_low_ns: Amount | None = None
-    """Lower end of its interval."""
+    """Lower end of its confidence interval."""
     p99_high_ns: Amount | None = None
-    """Upper end of its interval."""
+    """Upper end of its confidence interval."""
     max_ns: Amount | None = None
-    """Slowest single call."""
+    """Time of the slowest single call."""
     cpu_ns: Amount | None = None
-    """CPU time (user and system) of a call over all blocks: of all threads of the process, not of its children. Pauses
-    between calls count, as threads may spin in them."""
+    """CPU time (user and system) per call over all blocks, of all threads of the process without child processes.
+    Pauses between calls are included, because threads may spin in them."""
     items_per_s: Amount | None = None
-    """Items per second by the undisturbed time: size of the batch dimension / time; calls per second without one."""
+    """Items per second: size of the batch dimension / undisturbed time; calls per second without a batch dimension."""
     speedup: Amount | None = None
-    """Baseline time / own time, above 1 is faster: the trimmed mean over all units, by quickest pieces of blocks, or by
-    means of launches where calls vary."""
+    """Baseline time / own time; above 1 is faster. It is the trimmed mean over all units, based on the fastest pieces
+    of blocks, or on means of launches if calls vary."""
     speedup_low: Amount | None = None
-    """Lower end of the 95 % interval, widened for looks and subjects; None below 3 rounds or with one set-up."""
+    """Lower end of its 95 % confidence interval, corrected for interim analyses and the number of subjects; null below
+    3 rounds or with one set-up."""
     speedup_high: Amount | None = None
     """Upper end of that interval."""
     verdict: Verdict | None = None
-    """What the interval says."""
+    """Verdict derived from the interval."""
     unit: Unit | None = None
-    """What the interval rests on: launches, or where those are too costly set-ups; below 5 of them, rounds."""
+    """Sampling unit of the interval: launches, or set-ups if launches are too expensive, or rounds below 5 of
+    either."""
     units: Count | None = None
-    """How many of them."""
+    """Number of these units."""
     instruction_ratio: Amount | None = None
-    """Own instructions / those of the baseline, below 1 is fewer; one count each, so that there is no interval."""
+    """Own instructions / baseline instructions; below 1 is fewer. There is no interval, as each is counted once."""
     instruction_verdict: CountVerdict | None = None
-    """What that ratio says; `equal` within 0.5 %."""
+    """Verdict derived from that ratio; `equal` within 0.5 %."""
 
 
 class Case(AnyCase, frozen=True, kw_only=True):
-    """One race: a model (or several), its dimensions, and its subjects."""
+    """A race: one or several models, their dimensions and the subjects."""
 
     fingerprint: dict[str, str] = {}
-    """Label of each model -> hash of its file and its external data."""
+    """Label of each model -> hash of the model file and its external data."""
     dims: dict[str, Count] = {}
-    """Every dimension that was free in the model, with the size it got."""
+    """Size chosen for every free dimension of the model."""
     baseline: str | None = None
     """Name of the subject that the others are compared with."""
     min_effect: Amount = 0.01
-    """The minimum effect that was used: what was requested, or the noise of this machine if that is larger."""
+    """Minimum effect used: the requested one, or the noise of this machine if larger."""
     subjects: tuple[Subject, ...] = ()
-    """What was raced."""
+    """Subjects of the race."""
     yardstick: Measurement | None = None
-    """A fixed model that was measured before and after the race, in processes of its own: by its time, runs that share
-    no subject are compared. Null if it was not measured."""
+    """A fixed model measured before and after the race in separate processes, used to compare runs without common
+    subjects. Null if not measured."""
     yardstick_ns: Amount | None = None
-    """Undisturbed time of a call of the yardstick; null if it was not measured."""
+    """Undisturbed time of a call of the yardstick; null if not measured."""
     node: str = ""
-    """Name of the node of a cluster that it ran on; empty where it ran on the machine of the command."""
+    """Name of the cluster node it ran on; empty if it ran on the local machine."""
 
 
 class Bench(Document, frozen=True, kw_only=True):
-    """What `onnxperf bench` or `onnxperf sweep` found."""
+    """Result of `onnxperf bench` or `onnxperf sweep`."""
 
     machine: Machine
-    """Where it was measured."""
+    """Machine of the measurement."""
     command: str
-    """The command line, or the call in Python."""
+    """Command line or Python call."""
     cases: tuple[Case, ...]
-    """One per race; a plain bench has one."""
+    """One case per race; a plain bench has one."""

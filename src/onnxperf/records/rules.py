@@ -1,4 +1,4 @@
-"""What the parts of a record must have to do with each other; bounds of single numbers are in their types."""
+"""Consistency rules between the parts of a record; bounds of single numbers are in their types."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Problems = Iterator[str]
 
 
 def check_record(record: object) -> None:
-    """Raise a ValueError that names the first thing that contradicts another one in a record, or in its parts."""
+    """Raise a ValueError with the first inconsistency in a record or its parts."""
     for part in _parts(record):
         for problem in _RULES[type(part)](part):
             raise ValueError(f"{type(part).__name__}: {problem}")
 
 
 def is_time(text: str) -> bool:
-    """Whether a text is a time of day as records have it: ISO 8601 with its zone, in years that tables can hold."""
+    """Whether a text is a timestamp as in records: ISO 8601 with a time zone, within years that tables can hold."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
@@ -64,7 +64,7 @@ def _headroom(profile: Profile, headroom: Headroom) -> Problems:
         yield from _equal(f"headroom.{name}", [getattr(profile, name), getattr(headroom, name)])
     known = {each.op_name for each in profile.operators}
     if any(node.op_name not in known for node in profile.nodes):
-        yield "a node has an operator that is not among the operators"
+        yield "the operator of a node is missing from the operators"
 
 
 def _timeline(line: Timeline) -> Problems:
@@ -76,7 +76,7 @@ def _timeline(line: Timeline) -> Problems:
 def _peaks(peaks: Peaks) -> Problems:
     sizes = [each.size_bytes for each in peaks.bandwidths]
     if not sizes or sizes[0] < 1 or any(one >= other for one, other in pairwise(sizes)):
-        yield "bandwidths are not of growing sizes"
+        yield "sizes of bandwidths are not increasing"
 
 
 def _growth(growth: Growth) -> Problems:
@@ -92,7 +92,7 @@ def _memory(subject: MemorySubject) -> Problems:
 def _stack(stack: Stack) -> Problems:
     for place, frame in enumerate(stack.frames):
         if (frame.parent is None) != (place == 0):
-            yield "the first frame, and no other, is the root"
+            yield "only the first frame may be the root"
         yield from _within("parent", [] if frame.parent is None else [frame.parent], place)
 
 
@@ -109,7 +109,7 @@ def _times(*names: str) -> Callable[[Any], Problems]:
         for name in names:
             text = getattr(record, name)
             if text is not None and not is_time(text):
-                yield f"{name} is {text[:40]!r}, which is not a time of day"
+                yield f"{name} is {text[:40]!r}, which is not a timestamp"
 
     return check
 
@@ -131,7 +131,7 @@ _RULES: dict[type, Callable[[Any], Problems]] = {
 }
 
 
-# ---------------------------------------------------------------- what rules are made of
+# ---------------------------------------------------------------- building blocks of rules
 
 
 def _equal(what: str, columns: Iterable[Sized]) -> Problems:
@@ -148,14 +148,14 @@ def _unique(what: str, keys: Sequence[object]) -> Problems:
 def _within(what: str, places: Iterable[int], length: int) -> Problems:
     wrong = next((each for each in places if not 0 <= each < length), None)
     if wrong is not None:
-        yield f"{what} has the place {wrong}, and there are {length}"
+        yield f"{what} has index {wrong}, but the length is {length}"
 
 
 # ---------------------------------------------------------------- parts
 
 
 def _parts(value: object) -> Iterator[object]:
-    """Everything in a record that has a rule; columns of numbers, and records without one, are not looked at."""
+    """All parts of a record that have a rule; columns of numbers and records without rules are skipped."""
     if isinstance(value, Struct):
         if type(value) in _RULES:
             yield value
@@ -170,7 +170,7 @@ def _parts(value: object) -> Iterator[object]:
 
 @cache
 def _leading(kind: type) -> tuple[str, ...]:
-    """Fields of a record in which something with a rule can be."""
+    """Fields of a record that can contain something with a rule."""
     return tuple(name for name, each in get_type_hints(kind).items() if _leads(each, frozenset({kind})))
 
 

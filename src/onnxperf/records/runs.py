@@ -1,4 +1,4 @@
-"""Runs as the store lists them, and what comparing two of them says."""
+"""Runs as listed by the store, and comparisons of two runs."""
 
 from __future__ import annotations
 
@@ -13,86 +13,86 @@ from onnxperf.records.numbers import Amount, Count
 RunStatus = Literal["running", "ok", "differs", "failed", "timeout", "oom", "crashed", "interrupted"]
 
 COMMIT, BRANCH, DIRTY = "commit", "branch", "dirty"
-"""Tags that a run in a Git repository has."""
+"""Tags of runs in a Git repository."""
 COMMIT_LENGTH = 12
-"""Characters of a commit that are kept, and that are compared."""
+"""Number of characters of a commit hash that are stored and compared."""
 
 
 class KeptRun(Struct, frozen=True, kw_only=True):
-    """One run in the store, without what it measured."""
+    """One run in the store, without its measurements."""
 
     id: str
-    """Its short name."""
+    """Short id."""
     kind: str
-    """What was done: bench, sweep, profile, check, einsum…"""
+    """Kind of run: bench, sweep, profile, check, einsum…"""
     record: str
-    """Which record it holds: Bench, Profile, Check…"""
+    """Type of its record: Bench, Profile, Check…"""
     command: str
-    """The command line, or the call in Python."""
+    """Command line or Python call."""
     started: str
-    """When it began: ISO 8601, UTC."""
+    """Start time: ISO 8601, UTC."""
     finished: str | None = None
-    """When it ended; null if it did not, or not yet."""
+    """End time: ISO 8601, UTC; null if it has not ended."""
     status: RunStatus = "running"
-    """How it ended; interrupted if its process ended before the run did."""
+    """Status; interrupted if its process ended before the run did."""
     cases: Count = 0
-    """Cases that it has, or will have."""
+    """Total number of cases."""
     cases_done: Count = 0
-    """Cases that are neither pending nor running."""
+    """Number of cases that are neither pending nor running."""
     topic: str = ""
-    """What was measured: labels of models, an equation or a function."""
+    """Subject of the run: labels of models, an equation or a function."""
     answer: str = ""
     """The result in one plain sentence."""
     options: dict[str, Any] = {}
-    """What was requested."""
+    """Requested options."""
     tags: dict[str, str] = {}
-    """Names and values that were given to it; in a Git repository, also its commit and its branch."""
+    """User-defined tags; in a Git repository, also its commit and branch."""
 
 
 class KeptRuns(Document, frozen=True, kw_only=True):
-    """What `onnxperf runs` lists."""
+    """Result of `onnxperf runs`."""
 
     runs: tuple[KeptRun, ...] = ()
-    """The newest first."""
+    """Runs, newest first."""
     chosen: tuple[str, ...] = ()
-    """What they were chosen by, such as kind=bench."""
+    """Filters of the list, such as kind=bench."""
 
 
 class ComparedSubject(Struct, frozen=True, kw_only=True):
-    """A subject in two runs; the first run is what the second is compared with."""
+    """A subject in two runs; the first run is the baseline."""
 
     first: str
-    """Its name in the first run."""
+    """Name in the first run."""
     second: str
-    """Its name in the second run."""
+    """Name in the second run."""
     model: str = ""
-    """Label of the model of its case in the first run."""
+    """Label of the model in the first run."""
     dims: dict[str, Count] = {}
-    """Dimensions of its case."""
+    """Dimensions of the case."""
     first_ns: Amount | None = None
-    """Time of a call in the first run."""
+    """Time of a call in the first run, in ns."""
     second_ns: Amount | None = None
-    """Time of a call in the second run."""
+    """Time of a call in the second run, in ns."""
     yardstick: str | None = None
-    """Name of the subject that both runs share and that both times were divided by; null if there is none."""
+    """Name of the common subject by which both times are divided; null if there is none."""
     speedup: Amount | None = None
-    """First time / second time, each divided by the yardstick's of its own run: above 1, the second is faster."""
+    """First time / second time, each divided by the yardstick's time in the same run; above 1, the second is faster."""
     speedup_low: Amount | None = None
-    """Lower end of the 95 % interval, widened for several subjects."""
+    """Lower end of the 95 % confidence interval, corrected for the number of subjects."""
     speedup_high: Amount | None = None
     """Upper end of that interval."""
     verdict: Verdict | None = None
-    """What the interval says of the second run; baseline for the yardstick itself, null without one."""
+    """Verdict on the second run derived from the interval; baseline for the yardstick itself, null without one."""
     reason: str = ""
-    """Why there is no verdict, or what weakens it."""
+    """Why there is no verdict, or a weaker one."""
 
 
 class RunComparison(Findings, frozen=True, kw_only=True):
-    """What `onnxperf runs compare` found."""
+    """Result of `onnxperf runs compare`."""
 
     first: str
     """Id of the first run."""
     second: str
     """Id of the second run."""
     rows: tuple[ComparedSubject, ...] = ()
-    """One per subject that both runs have."""
+    """One row per subject in both runs."""

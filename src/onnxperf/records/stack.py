@@ -1,4 +1,4 @@
-"""Where the time of many calls goes: a tree of frames, the share of kernels, and the memory that is taken."""
+"""Where the time of many calls goes: a tree of frames, the share of kernels, and memory allocations."""
 
 from __future__ import annotations
 
@@ -11,158 +11,159 @@ from onnxperf.records.numbers import Amount, Calls, Count
 
 
 class StackFrame(Struct, frozen=True, kw_only=True):
-    """A function in one place of the tree."""
+    """A function at one position in the call tree."""
 
     function: str
-    """Its name."""
+    """Name of the function."""
     file: str
-    """Its file, shortened to what lies below a folder of modules."""
+    """Source file, relative to its module folder."""
     line: Count
-    """Where the function begins; 0 where there is none."""
+    """First line of the function; 0 if there is none."""
     self_ns: Count
-    """Time in the function itself, and in operators that it applies."""
+    """Time in the function itself, including operators it applies."""
     total_ns: Count
-    """Time until it returns, what it calls included."""
+    """Time in the function including its callees."""
     parent: Count | None
-    """Place of its caller in the list of frames; None for the root."""
+    """Index of its caller in the list of frames; null for the root."""
 
 
 class FunctionTime(NamedTuple):
-    """A function, wherever in the tree it is."""
+    """A function, summed over the call tree."""
 
     function: str
     file: str
     line: int
     self_ns: int
     total_ns: int
-    """What calls itself is counted once."""
+    """Recursive calls are counted once."""
     self_share: float
     total_share: float
     places: int
-    """Frames of it in the tree."""
+    """Number of its frames in the tree."""
 
 
 class FunctionShare(Struct, frozen=True, kw_only=True):
-    """A function of Python, and what part of a call is spent in it and in compiled code that it calls itself."""
+    """A Python function, and the share of a call spent in it and in compiled code that it calls directly."""
 
     function: str
     """Its name."""
     file: str
-    """Its file, or <built-in>."""
+    """Source file, or <built-in>."""
     share: Amount
-    """Part of the time of a call; the shares of all functions add up to 1."""
+    """Share of the time of a call; the shares of all functions add up to 1."""
     python: Amount
-    """Of it, in the interpreter; the rest is compiled code."""
+    """Share in the interpreter; the rest is compiled code."""
     kernels: Amount | None = None
-    """Of it, in what computes; None where that is not known."""
+    """Share in compute kernels; null if unknown."""
     dispatch: Amount | None = None
-    """Of it, in the rest of numpy; None where that is not known."""
+    """Share in the rest of numpy; null if unknown."""
     unknown: Amount = 0.0
-    """Of it, in code that belongs to no library that py-spy can name."""
+    """Share in code whose library py-spy cannot identify."""
 
 
 class CodeShares(Struct, frozen=True, kw_only=True):
-    """How the time divides into Python and compiled code; the parts are shares from 0 to 1."""
+    """Division of the time between Python and compiled code, as shares from 0 to 1."""
 
     python: Amount
-    """In the interpreter."""
+    """Share in the interpreter."""
     compiled: Amount
-    """In compiled libraries: kernels, and what libraries do around them."""
+    """Share in compiled libraries: kernels and the library code around them."""
     kernels: Amount | None = None
-    """In what computes: inner loops of numpy, and all of any other compiled library; None where that is not known."""
+    """Share in compute kernels: inner loops of numpy and all other compiled libraries; null if unknown."""
     dispatch: Amount | None = None
-    """In the rest of numpy: parsing arguments, resolving types, making arrays; None where that is not known."""
+    """Share in the rest of numpy: parsing arguments, resolving types, creating arrays; null if unknown."""
     unknown: Amount = 0.0
-    """In code that belongs to no library that py-spy can name."""
+    """Share in code whose library py-spy cannot identify."""
     libraries: dict[str, Amount] = {}
-    """Of each compiled library, the largest first."""
+    """Share of each compiled library, largest first."""
     samples: Count
-    """How many samples this rests on."""
+    """Number of samples."""
     margin: Amount = 0.0
-    """How far sampling alone can move the least certain share, with 95 % confidence."""
+    """Sampling error of the least certain share (95 % confidence)."""
     how: Literal["py-spy", "pyinstrument"]
-    """py-spy sees compiled frames; pyinstrument counts operators such as a @ b as Python: an upper bound."""
+    """py-spy: compiled frames are visible. pyinstrument: operators such as a @ b count as Python, so its share is an
+    upper bound."""
 
 
 class NativeFunction(Struct, frozen=True, kw_only=True):
-    """A function, compiled or not, as py-spy sees it."""
+    """A function, compiled or not, as seen by py-spy."""
 
     function: str
-    """Its name; `[onnxruntime: no symbols]` for all functions of a library that has none."""
+    """Name of the function; `[onnxruntime: no symbols]` for all functions of a library without symbols."""
     place: str
-    """Its library, or its file."""
+    """Library or source file."""
     kind: Literal["python", "kernels", "dispatch", "system", "unknown"]
-    """What it does itself; the system works for its caller."""
+    """Kind of work; `system` is work for the caller."""
     self_share: Amount
-    """Part of the samples in which it was at work itself."""
+    """Share of samples in the function itself."""
     total_share: Amount
-    """Part of the samples in which it was on the stack."""
+    """Share of samples with the function on the stack."""
 
 
 class Allocator(Struct, frozen=True, kw_only=True):
-    """A line of Python below which memory was taken."""
+    """A line of Python that allocates memory, directly or in its callees."""
 
     function: str
     """Name of its function."""
     file: str
-    """Its file, shortened to what lies below a folder of modules."""
+    """Source file, relative to its module folder."""
     line: Count
-    """Number of the line; 0 where there is none."""
+    """Line number; 0 if there is none."""
     total_bytes: Count
-    """All that was taken here, given back or not."""
+    """Total bytes allocated here, released or not."""
     count: Count
-    """How often."""
+    """Number of allocations here."""
     peak_bytes: Count
-    """What was held here when most was held altogether."""
+    """Bytes held here at the overall peak."""
 
 
 class Allocations(Struct, frozen=True, kw_only=True):
-    """What memory the calls took, as memray saw it."""
+    """Memory allocations of the calls, as seen by memray."""
 
     calls: Count
-    """Calls made meanwhile."""
+    """Number of recorded calls."""
     peak_bytes: Count
-    """Most that was held at once of what was taken since the calls began."""
+    """Peak of the memory allocated since the calls began."""
     total_bytes: Count
-    """All that was taken, given back or not."""
+    """Total bytes allocated, released or not."""
     count: Count
-    """How often memory was taken."""
+    """Number of allocations."""
     allocators: tuple[Allocator, ...] = ()
-    """Lines that took memory, by bytes."""
+    """Lines that allocate memory, by bytes."""
 
 
 class Stack(Experiment, frozen=True, kw_only=True):
-    """What `onnxperf stack` found."""
+    """Result of `onnxperf stack`."""
 
     machine: Machine
-    """Where it was measured."""
+    """Machine of the measurement."""
     name: str
     """Label of the model, or name of the callable."""
     runtime: str
-    """ort, numpy, reference… or callable."""
+    """Runtime: ort, numpy, reference… or callable."""
     call: str | None = None
-    """Call style of a model; None for a callable."""
+    """Call style of a model; null for a callable."""
     calls: Calls
-    """Calls made while pyinstrument took samples."""
+    """Number of calls while pyinstrument sampled."""
     call_ns: Amount
-    """Undisturbed time of a call: no profiler runs, and of several blocks of calls the quickest pieces count."""
+    """Undisturbed time of a call, without a profiler, from the fastest pieces of several blocks of calls."""
     duration_ns: Count
-    """Time of all calls while pyinstrument took samples."""
+    """Total time of the calls while pyinstrument sampled."""
     cpu_ns: Count
-    """Processor time of all threads meanwhile."""
+    """CPU time of all threads during that time."""
     samples: Count
-    """Samples that pyinstrument took."""
+    """Number of pyinstrument samples."""
     interval_ns: Count
-    """Time between two of them."""
+    """Sampling interval."""
     shares: CodeShares | None = None
-    """Python, kernels and what lies between; None where there are no samples."""
+    """Shares of Python, kernels and dispatch; null if there are no samples."""
     functions: tuple[FunctionShare, ...] = ()
-    """The same time by function, from the same samples, the busiest first."""
+    """Time by function, from the same samples, busiest first."""
     frames: tuple[StackFrame, ...] = ()
-    """The tree, every frame behind its caller."""
+    """Call tree; every frame comes after its caller."""
     native: tuple[NativeFunction, ...] = ()
-    """Functions by their own share, where native frames were requested."""
+    """Functions by self share, if native frames were requested."""
     allocations: Allocations | None = None
-    """Memory taken by the calls, where it was requested."""
+    """Memory allocated by the calls, if requested."""
     conditions: dict[str, Scalar] = {}
-    """What was really used: threads, versions…"""
+    """Conditions actually in effect: threads, versions…"""

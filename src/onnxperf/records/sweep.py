@@ -1,4 +1,4 @@
-"""A bench of many cases: what its tables and charts look up in it, and what was concluded about it."""
+"""Sweeps: conclusions about many cases, and lookups for tables and charts."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _BATCHES = ("N", "n")
 
 
 class Duel(NamedTuple):
-    """A rival against a baseline in one case; without a speedup, the word is the reason."""
+    """A rival compared with a baseline in one case; without a speedup, `word` gives the reason."""
 
     speedup: float | None
     verdict: Verdict | None
     word: str = ""
     low: float | None = None
-    """Lower end of the 95 % interval, where the case compared the two itself."""
+    """Lower end of the 95 % confidence interval, if the case itself compared the two."""
     high: float | None = None
     """Upper end of that interval."""
     reason: str = ""
@@ -34,71 +34,71 @@ class Duel(NamedTuple):
 
 
 class SweepRow(NamedTuple):
-    """A case of a sweep, and what was concluded about it."""
+    """A case of a sweep and its conclusions."""
 
     case: Case
     against: str | None
-    """The baseline of most cases; where that has no time in this case, the case's own."""
+    """Baseline of most cases; if that has no time in this case, the case's own."""
     duels: Mapping[str, Duel]
-    """Every other subject of the case against it."""
+    """Comparison of every other subject of the case with it."""
     rival: str | None
-    """The best of these: one that is proven faster comes before one that only seems so."""
+    """The best of these; one proven faster comes before one that only seems faster."""
     first: frozenset[str]
-    """Subjects that no other is proven faster than; none, where that would be all."""
+    """Subjects not proven slower than any other; empty if that would be all."""
     rate: float | None
     """Items per second of the fastest subject."""
 
     @property
     def duel(self) -> Duel:
-        """The best rival against the baseline."""
+        """Comparison of the best rival with the baseline."""
         return Duel(None, None) if self.rival is None else self.duels[self.rival]
 
     @property
     def winner(self) -> str | None:
-        """The best rival where its verdict is `faster`; the baseline where every rival's is `slower`."""
+        """The best rival if its verdict is `faster`; the baseline if every rival is `slower`."""
         if self.duel.verdict == "faster":
             return self.rival
-        # The best rival is slower only where all are.
+        # The best rival is slower only if all are.
         return self.against if self.duel.verdict == "slower" else None
 
 
 class Estimate(NamedTuple):
-    """Seconds that a sweep would take."""
+    """Estimated duration of a sweep, in seconds."""
 
     racing_s: float
-    """Rounds of all cases."""
+    """Racing all cases."""
     starting_s: float
-    """Starting, loading and warming up, again for every launch."""
+    """Starting, loading and warming up at every launch."""
     building_s: float
-    """Models of the zoo, each of which is built once."""
+    """Building each zoo model once."""
 
     @property
     def total_s(self) -> float:
-        """All of it."""
+        """Total duration."""
         return sum(self)
 
 
 class NodeStep(NamedTuple):
-    """What a node of a cluster is doing."""
+    """Progress of a cluster node."""
 
     node: str
     case: str
     done: float
-    """Part of the case, from 0 to 1."""
+    """Completed share of the case, from 0 to 1."""
     text: str
 
 
 class NodeTimes(NamedTuple):
-    """The same subject of the same case on several nodes."""
+    """Times of the same subject of the same case on several nodes."""
 
     model: str
     dims: Mapping[str, int]
     subject: str
     times: Mapping[str, float]
-    """Node -> median in nanoseconds, where it was measured."""
+    """Node -> median in nanoseconds, for nodes that measured it."""
 
     def ratio(self, node: str, first: str) -> float | None:
-        """The time on a node / that on the first one."""
+        """Time on a node / time on the first node."""
         return self.times[node] / self.times[first] if node in self.times and first in self.times else None
 
 
@@ -108,11 +108,11 @@ class NodeComparison(NamedTuple):
     nodes: Sequence[str]
     rows: Sequence[NodeTimes]
     lines: Sequence[str]
-    """What the rows say together, and what they cannot."""
+    """Conclusions from all rows, and their limits."""
 
 
 class SweepModel(NamedTuple):
-    """The cases of one model, and what was concluded about them."""
+    """The cases of one model and their conclusions."""
 
     model: str
     baseline: str | None
@@ -120,13 +120,13 @@ class SweepModel(NamedTuple):
     rivals: Sequence[str]
     rows: Sequence[SweepRow]
     reasons: Sequence[str]
-    """Why times are missing, and why rivals are undecided where another subject wins."""
+    """Why times are missing, and why rivals are undecided when another subject wins."""
     winners: Sequence[str]
-    """Which subject is the fastest where, and by how much."""
+    """Which subject is fastest in which cases, and by how much."""
     undecided: Sequence[str]
-    """Where there is no winner, and why."""
+    """Cases without a winner, and why."""
     notes: Sequence[str]
-    """What a reader must know, with the number of cases in which it is true."""
+    """Notes on how to read the result, with the number of cases they apply to."""
 
     @property
     def cases(self) -> list[Case]:
@@ -135,15 +135,15 @@ class SweepModel(NamedTuple):
 
 
 class SweepPanel(NamedTuple):
-    """Cases that one pair of axes shows, and the dimensions that vary in it: at most two."""
+    """Cases shown on one pair of axes, and the dimensions that vary (at most two)."""
 
     title: str
     cases: Sequence[Case]
     dims: Sequence[str]
     pair: tuple[str, str] | None = None
-    """Baseline and rival, where there are two subjects to compare."""
+    """Baseline and rival, if there are two subjects to compare."""
     duels: Mapping[tuple[int, int], Duel] = MappingProxyType({})
-    """What became of these two at each pair of sizes."""
+    """Comparison of these two at each pair of sizes."""
 
 
 # ---------------------------------------------------------------- dimensions
@@ -158,24 +158,24 @@ def by_model(cases: Sequence[Case]) -> dict[str, list[Case]]:
 
 
 def dims_of(cases: Sequence[Case]) -> list[str]:
-    """Names of all dimensions, in the order in which they first occur."""
+    """Names of all dimensions, in order of first occurrence."""
     return list(dict.fromkeys(name for case in cases for name in case.dims))
 
 
 def item_dim(dims: Iterable[str]) -> str | None:
-    """The dimension that counts the items of a call: one called batch or N, or an unnamed first axis; else none."""
+    """The dimension that counts the items of a call: one named batch or N, or an unnamed first axis; else None."""
     return next(
         (dim for dim in dims if dim.lower().startswith("batch") or dim in ("N", "n") or dim.endswith(".0")), None
     )
 
 
 def rate_unit(cases: Sequence[Case]) -> str:
-    """What throughput counts."""
+    """Unit of throughput."""
     return "items/s" if any(item_dim(case.dims) is not None for case in cases) else "calls/s"
 
 
 def values_of(cases: Sequence[Case], dim: str) -> list[int]:
-    """The sizes that a dimension has, from the smallest."""
+    """Sizes of a dimension, in ascending order."""
     return sorted({case.dims[dim] for case in cases if dim in case.dims})
 
 
@@ -193,7 +193,7 @@ def cells_of(cases: Sequence[Case], rows: str, columns: str) -> dict[tuple[int, 
 
 
 def subjects_of(cases: Sequence[Case]) -> list[str]:
-    """Names of all subjects, in the order in which they first occur."""
+    """Names of all subjects, in order of first occurrence."""
     return list(dict.fromkeys(subject.name for case in cases for subject in case.subjects))
 
 
@@ -203,17 +203,17 @@ def subject_in(case: Case, name: str) -> Subject | None:
 
 
 def time_of(subject: Subject | None) -> float | None:
-    """The time of a call, in nanoseconds, of a subject that may be compared: measured, with outputs that agree."""
+    """Time of a call in nanoseconds, if the subject was measured and its outputs agree."""
     return None if subject is None or subject.status != "ok" else _sound(subject.time_ns)
 
 
 def measured(subject: Subject | None) -> TypeGuard[Subject]:
-    """Whether a subject may be compared: it has a time, and its outputs agree."""
+    """Whether a subject can be compared: it has a time, and its outputs agree."""
     return time_of(subject) is not None
 
 
 def time_interval(subject: Subject | None) -> tuple[float, float] | None:
-    """Both ends of the 95 % interval of that time, where it has one."""
+    """Both ends of the 95 % confidence interval of that time, if any."""
     if subject is None or time_of(subject) is None:
         return None
     low, high = subject.time_low_ns, _sound(subject.time_high_ns)
@@ -225,7 +225,7 @@ def _sound(ns: float | None) -> float | None:
 
 
 def word_of(case: Case, subject: Subject | None) -> str:
-    """Why a subject has no time in a case; empty where it has one."""
+    """Why a subject has no time in a case; empty if it has one."""
     if subject is None:
         return case.status if not case.subjects and case.status not in ("ok", "pending") else NOT_RUN
     return "" if subject.status == "ok" else subject.status

@@ -1,4 +1,4 @@
-"""How long a step may take unless requested otherwise; apart from the records, because help texts show it, too."""
+"""Default time limit of a step; separate from the records because help texts show it too."""
 
 TIMEOUT_S = 300.0
-"""For loading a model, a block of calls, a conversion."""
+"""Maximum seconds for loading a model, a block of calls, or a conversion."""

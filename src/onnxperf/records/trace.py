@@ -1,4 +1,4 @@
-"""Onnxruntime's events as columns: one row per event, in the order of the file."""
+"""Onnxruntime's trace events as columns: one row per event, in file order."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:  # the command line imports the records before it is clear whe
 V = TypeVar("V")
 
 MISSING = -(2**63)
-"""Stands in a column of numbers where an event has no such number; deltas may be negative, so -1 will not do."""
+"""Placeholder in a numeric column for events without that number; deltas may be negative, so -1 cannot be used."""
 
 EVENT_CAP = 1_000_000
-"""Events that onnxruntime records at most; it drops later ones."""
+"""Maximum number of events that onnxruntime records; it drops later ones."""
 
 
 class TensorType(NamedTuple):
-    """Element type, in ONNX's words (float, int64…), and shape of a tensor."""
+    """Element type by its ONNX name (float, int64…) and shape of a tensor."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -32,31 +32,31 @@ TensorTypes = tuple[TensorType, ...]
 
 @dataclass(frozen=True, eq=False)
 class Coded(Generic[V]):
-    """A column with few distinct values: each of them once, and for every row its place among them."""
+    """A column with few distinct values: the values, and for every row an index into them."""
 
     values: tuple[V, ...]
     codes: Integers
-    """Place in `values`; -1 where the event has no value."""
+    """Index into `values`; -1 if the event has no value."""
 
     def rows(self) -> list[V | None]:
-        """The value of every row."""
+        """Values of all rows."""
         known: tuple[V | None, ...] = (*self.values, None)  # -1 finds the None at the end
         return [known[code] for code in self.codes.tolist()]
 
     def at(self, row: int, default: V) -> V:
-        """The value of a row, or the default where it has none."""
+        """Value of a row, or the default if it has none."""
         code = int(self.codes[row])
         return default if code < 0 else self.values[code]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Trace:
-    """What onnxruntime's profiler wrote, in any of its versions."""
+    """A trace written by any version of onnxruntime's profiler."""
 
     categories: Coded[str]
     """Session, Node, Kernel or Api (`cat`)."""
     phases: Coded[str]
-    """How an event is recorded; always X, a whole one, so far (`ph`)."""
+    """How an event is recorded (`ph`); so far always X, a complete event."""
     names: Coded[str]
     processes: Integers
     """`pid`."""
@@ -67,18 +67,18 @@ class Trace:
     duration_us: Integers
     """`dur`."""
     op_names: Coded[str]
-    """Operator types; fence events have one, too."""
+    """Operator types; fence events have one too."""
     providers: Coded[str]
     parent_names: Coded[str]
-    """Of a kernel on another device: the event of the node that launched it."""
+    """For a kernel on another device: the event of the node that launched it."""
     inputs: Coded[TensorTypes]
     outputs: Coded[TensorTypes]
     numbers: dict[str, Integers]
-    """Every numeric argument that occurs (node_index, output_size, mem_bytes_in_use…), MISSING where it does not."""
+    """All numeric arguments (node_index, output_size, mem_bytes_in_use…), with MISSING for events without them."""
     thread_statistics: Sequence[bytes]
-    """What the thread pool did during each event, as the JSON text of the trace; empty where there is none."""
+    """Thread pool statistics of each event, as JSON text from the trace; empty if there are none."""
     notes: tuple[str, ...] = ()
-    """What was lost: a cut end, unreadable events, a full buffer."""
+    """What was lost: a truncated end, unreadable events, a full buffer."""
 
     def __len__(self) -> int:
         """Number of events."""

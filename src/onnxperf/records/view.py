@@ -1,4 +1,4 @@
-"""A graph to be shown: everything that a listing or a drawing of it needs, and what may be written on its nodes."""
+"""A graph to show: everything needed to list or draw it, and metrics for its nodes."""
 
 from __future__ import annotations
 
@@ -16,91 +16,92 @@ Measure = Literal["time", "memory", "headroom"]
 
 
 class ViewValue(Struct, frozen=True, kw_only=True):
-    """A tensor that is fed, computed or returned."""
+    """An input, intermediate or output tensor."""
 
     name: str
-    """Its name; an unused output may have none."""
+    """Name; may be empty for an unused output."""
     type: str = "unknown"
-    """Element type such as float32; of anything but a tensor the whole type, such as sequence(map(int64, float32))."""
+    """Element type such as float32; for other values the full type, such as sequence(map(int64, float32))."""
     shape: Dims | None = None
-    """Sizes, names of symbolic sizes, null for an unknown size; null as a whole if not even the rank is known."""
+    """Sizes, names of symbolic sizes, or null for unknown sizes; null if even the rank is unknown."""
 
 
 class ViewTensor(Struct, frozen=True, kw_only=True):
-    """A tensor that is stored in the model."""
+    """A tensor stored in the model."""
 
     name: str
-    """Its name."""
+    """Name of the tensor."""
     dtype: str
     """Element type such as float32."""
     shape: tuple[int, ...]
-    """Its sizes; () for a single number."""
+    """Shape; empty for a scalar."""
     size_bytes: int
-    """Bytes of its numbers as they are stored; of a string tensor, of its texts."""
+    """Stored size of its values in bytes."""
     preview: str = ""
-    """Values of a small tensor as text, `damaged` if they cannot be read; empty if it is large or in another file."""
+    """Values of a small tensor as text, `damaged` if unreadable; empty if the tensor is large or in another file."""
     values: tuple[Element, ...] | None = None
-    """All values in C order, if requested: numbers, booleans, texts; what JSON has no number for (nan, inf) is text."""
+    """All values in C order, if requested: numbers, booleans or texts; values without a JSON number (nan, inf) are
+    text."""
     external: bool = False
-    """Its numbers are in another file."""
+    """Whether its values are in another file."""
     sparse: bool = False
-    """Only the values that are not zero are stored; `values` then holds those."""
+    """Whether only nonzero values are stored; `values` then contains those."""
 
 
 class ViewNode(Struct, frozen=True, kw_only=True):
     """A node of a graph."""
 
     index: int
-    """Its place in its graph, from 0."""
+    """Index in its graph, from 0."""
     key: str
-    """What no other node of the model has: its place, after those of the nodes around it (`7/then_branch/0`); in a
-    local function after its number (`f0/3`)."""
+    """Unique key in the model: its index, after those of the enclosing nodes (`7/then_branch/0`) or of its local
+    function (`f0/3`)."""
     label: str
-    """What a profile calls it: its name, or its operator and place where it has none; a repeated one is numbered."""
+    """Name in a profile: its name, or operator and index if unnamed; duplicates are numbered."""
     name: str = ""
-    """Its name as in the file; may be empty, and need not be unique."""
+    """Name in the file; may be empty or not unique."""
     op_type: str
     """Operator type."""
     domain: str = ""
     """Domain of the operator; empty for ONNX's own."""
     inputs: tuple[str, ...] = ()
-    """Names of tensors; an empty one is an input left out."""
+    """Tensor names; an empty name is an omitted input."""
     outputs: tuple[str, ...] = ()
-    """Names of tensors; an empty one is an unused output."""
+    """Tensor names; an empty name is an unused output."""
     attributes: tuple[tuple[str, str], ...] = ()
-    """Names and values as text; long lists and tensors are summarised, subgraphs left out."""
+    """Names and values as text; long lists and tensors are summarized, subgraphs omitted."""
     defaults: tuple[str, ...] = ()
-    """Names of those attributes whose value is the operator's default: a listing leaves them out."""
+    """Names of the attributes with default values, which a listing omits."""
     subgraphs: dict[str, ViewGraph] = {}
-    """Bodies by the name of their attribute."""
+    """Bodies by attribute name."""
     function: str = ""
-    """Key of the local function that it calls, if it calls one (`f0`)."""
+    """Key of the local function that it calls, if any (`f0`)."""
     depth: int = 0
-    """Nodes on the longest way to it from where its graph begins."""
+    """Number of nodes on the longest path to it from the graph's inputs."""
     macs: int | None = None
-    """Multiply-adds, for operators that consist of them, where shapes are known."""
+    """Number of multiply-adds, for operators that consist of them; null if unknown."""
     doc: str = ""
-    """Its documentation in the model."""
+    """Documentation string of the node."""
 
 
 class ViewGraph(Struct, frozen=True, kw_only=True):
-    """A graph, the body of a node or of a local function."""
+    """A graph, or the body of a node or local function."""
 
     name: str = ""
-    """Its name."""
+    """Name of the graph."""
     inputs: tuple[ViewValue, ...] = ()
-    """What is fed; an initialiser that is listed here too may be overridden."""
+    """Inputs; an initializer that is also listed here may be overridden."""
     outputs: tuple[ViewValue, ...] = ()
-    """What is returned."""
+    """Outputs."""
     initializers: tuple[ViewTensor, ...] = ()
-    """Tensors stored in it."""
+    """Stored tensors of the graph."""
     nodes: tuple[ViewNode, ...] = ()
-    """In the order of the file."""
+    """Nodes in file order."""
     types: dict[str, ViewValue] = {}
-    """Tensors that are fed or computed in this graph, by name, where shape inference finds their type."""
+    """Inputs and computed tensors of this graph by name, if shape inference finds their type."""
 
     def with_bodies(self) -> Iterator[ViewGraph]:
-        """This graph, and all that are inside its nodes."""
+        """This graph and all graphs inside its nodes."""
         yield self
         for node in self.nodes:
             for body in node.subgraphs.values():
@@ -108,95 +109,95 @@ class ViewGraph(Struct, frozen=True, kw_only=True):
 
 
 class ViewFunction(Struct, frozen=True, kw_only=True):
-    """A local function: an operator that the model brings along."""
+    """A local function: an operator defined in the model."""
 
     key: str
-    """What no other function has: `f` and its number."""
+    """Unique key: `f` and its number."""
     name: str
     """Operator type of the nodes that call it."""
     domain: str = ""
-    """Their domain."""
+    """Domain of that operator."""
     overload: str = ""
-    """Which of several functions of this name, if there are several."""
+    """Overload, if several functions have this name."""
     opsets: dict[str, int] = {}
     """Domains and versions of the operators inside; ONNX's own domain is ai.onnx."""
     attributes: tuple[tuple[str, str], ...] = ()
-    """Attributes that a caller may set, with their defaults as text (empty: there is none)."""
+    """Attributes that a caller may set, with their defaults as text (empty if none)."""
     graph: ViewGraph
-    """What it computes; its values have no types of their own."""
+    """Body of the function; its values have no types."""
 
 
 class ViewTotals(Struct, frozen=True, kw_only=True):
     """Sums over a whole model."""
 
     nodes: int = 0
-    """Nodes, those in bodies and local functions included (a function counts once, however often it is called)."""
+    """Number of nodes, including those in bodies and local functions (a function counts once)."""
     parameters: int = 0
-    """Numbers in initialisers, those of bodies included."""
+    """Number of values in initializers, including those of bodies."""
     weight_bytes: int = 0
-    """Their bytes."""
+    """Total size of the initializers in bytes."""
     macs: int | None = None
-    """Multiply-adds of one inference as far as they are known, each body once; null if no node is known to have any."""
+    """Multiply-adds of one inference as far as known, each body counted once; null if no node is known to have any."""
     macs_unknown: int = 0
-    """Nodes that multiply and add whose shapes are not known, or that Loop, Scan or SequenceMap repeat."""
+    """Number of multiply-add nodes with unknown shapes, or repeated by Loop, Scan or SequenceMap."""
     operators: dict[str, int] = {}
-    """Nodes per operator type, the most frequent first; with the domain where it is not ONNX's own."""
+    """Number of nodes per operator type, most frequent first; with the domain if it is not ONNX's own."""
 
 
 class GraphView(Document, frozen=True, kw_only=True):
-    """A model to be shown by `onnxperf view`."""
+    """Result of `onnxperf view`: a model to show."""
 
     model: str
     """Label of the model."""
     fingerprint: str = ""
-    """Hash of the model's file and its external data."""
+    """Hash of the model file and its external data."""
     producer: str = ""
-    """The program that wrote it, with its version."""
+    """Program that wrote the model, with its version."""
     ir_version: int = 0
-    """Version of ONNX's file format."""
+    """IR version: the version of ONNX's file format."""
     opsets: dict[str, int] = {}
     """Domains and versions of the operators; ONNX's own domain is ai.onnx."""
     metadata: dict[str, str] = {}
-    """What the producer wrote into the model."""
+    """Metadata written by the producer."""
     doc: str = ""
     """Its documentation in the model."""
     graph: ViewGraph
     """The graph itself."""
     functions: tuple[ViewFunction, ...] = ()
-    """Operators that the model brings along."""
+    """Local functions of the model."""
     totals: ViewTotals = ViewTotals()
     """Sums over all graphs."""
     free_dims: tuple[str, ...] = ()
-    """Symbolic sizes of the inputs; the multiply-adds are counted as if each were 1."""
+    """Symbolic sizes of the inputs; multiply-adds are counted as if each were 1."""
     metrics: Metrics | None = None
-    """What its nodes cost, if that was requested."""
+    """Costs of the nodes, if requested."""
     notes: tuple[str, ...] = ()
-    """What a reader must know."""
+    """Notes on how to read the result."""
 
 
 class NodeMetric(Struct, frozen=True, kw_only=True):
-    """What one node costs."""
+    """Cost of one node."""
 
     key: str
     """Key of the node in the view."""
     share: Amount
-    """Its part of the whole, from 0 to 1; of nodes that are executed as one, each has the share of all of them."""
+    """Share of the total, from 0 to 1; nodes executed as one each have the share of all of them."""
     value: Signed
-    """The cost itself."""
+    """Cost of the node."""
     unit: Literal["us", "bytes"]
     """Unit of that value."""
     lines: tuple[str, ...] = ()
-    """What a tooltip says: time, memory, shapes, what it was fused with."""
+    """Lines of the tooltip: time, memory, shapes, fused nodes."""
 
 
 class Metrics(Struct, frozen=True, kw_only=True):
-    """What the nodes of a view cost: they are coloured and sized by it."""
+    """Costs of the nodes of a view, which determine their color and size."""
 
     by: Measure
-    """What is shown."""
+    """Metric that is shown."""
     title: str
-    """What a legend says: where it was measured, and what the whole is."""
+    """Text of the legend: where it was measured, and the total."""
     nodes: dict[str, NodeMetric] = {}
-    """Costs by the key of the node; nodes that are not in it cost nothing, or it is not known."""
+    """Costs by node key; missing nodes cost nothing, or their cost is unknown."""
     notes: tuple[str, ...] = ()
     """What a reader must know."""

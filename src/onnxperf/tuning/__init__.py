@@ -1,1 +1,1 @@
-"""Proposes what may make a model faster, and who races whom for how long; the races judge."""
+"""Proposes candidates that may make a model faster, and schedules their races; the races decide."""

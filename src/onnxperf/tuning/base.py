@@ -1,4 +1,4 @@
-"""What a tuner knows of a model before anything is tried, and how choices are joined."""
+"""Facts about a model known before tuning, and combinations of candidates."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from msgspec import Struct
 from onnxperf.records.tune import TuneChoice
 
 _GOES_WITH_OTHER_RUNTIMES = frozenset({"threads"})
-"""What has an effect on runtimes besides onnxruntime."""
+"""Knobs that also affect runtimes other than onnxruntime."""
 
 
 class ModelFacts(Struct, frozen=True, kw_only=True):
-    """What decides which knobs are worth trying."""
+    """Facts that determine which knobs are worth trying."""
 
     operators: dict[str, int] = {}
-    """How often each operator is in the model, subgraphs included."""
+    """Number of nodes per operator, including subgraphs."""
     symbolic: dict[str, int] = {}
-    """Symbolic dimensions of the inputs, and the sizes that they have here."""
+    """Symbolic dimensions of the inputs and their current sizes."""
     branches: bool = False
-    """Some nodes do not depend on each other."""
+    """Whether some nodes are independent of each other."""
     cast_chain: bool = False
-    """A Cast reads what a Cast wrote."""
+    """Whether a Cast reads the output of another Cast."""
     cores: int = 1
-    """Cores that may be used, which is how many threads the defaults have."""
+    """Number of available cores, which is also the default number of threads."""
     calls: tuple[str, ...] = ()
-    """Call styles besides the usual one; empty where one was requested."""
+    """Call styles other than the default; empty if one was requested."""
     runtimes: tuple[str, ...] = ()
-    """Other runtimes that are installed."""
+    """Other installed runtimes."""
 
     def has(self, *operators: str) -> bool:
-        """Whether one of these operators is in the model."""
+        """Whether the model contains any of these operators."""
         return any(each in self.operators for each in operators)
 
 
 def can_join(one: TuneChoice, other: TuneChoice) -> bool:
-    """Whether two choices change different things, and both have an effect together."""
+    """Whether two candidates change different things and can both take effect together."""
     if set(one.knobs) & set(other.knobs) or (one.rewrite and other.rewrite):
         return False
     if one.runtime or other.runtime:
@@ -46,7 +46,7 @@ def can_join(one: TuneChoice, other: TuneChoice) -> bool:
 
 
 def is_part(part: TuneChoice, whole: TuneChoice) -> bool:
-    """Whether a combination changes all that this choice changes, in the same way."""
+    """Whether a combination includes all changes of this candidate."""
     kinds = ((part.call, whole.call), (part.runtime, whole.runtime), (part.rewrite, whole.rewrite))
     return (
         set(part.knobs) <= set(whole.knobs)
@@ -56,7 +56,7 @@ def is_part(part: TuneChoice, whole: TuneChoice) -> bool:
 
 
 def joined(choices: Sequence[TuneChoice]) -> TuneChoice:
-    """All of these together."""
+    """The combination of all these candidates."""
     return TuneChoice(
         name=", ".join(each.name for each in choices),
         knobs=tuple(knob for each in choices for knob in each.knobs),

@@ -1,4 +1,4 @@
-"""The schedule of a tuning: who races on, who is dropped, which combinations grow, and when each stage has to end."""
+"""The schedule of a tuning: which candidates continue, are dropped or are combined, and when each stage ends."""
 
 from __future__ import annotations
 
@@ -13,55 +13,55 @@ from onnxperf.records.tune import TuneChoice, TuneRow, TuneStage
 from onnxperf.tuning.base import can_join, is_part, joined
 
 FEWEST_LAUNCHES = 3
-"""Launches before anything is dropped: one launch in five may say the opposite of all others."""
+"""Minimum number of launches before dropping: one launch in five may contradict all others."""
 _HOPELESS = 0.25
-"""What is slower than this has no second launch, which could take the time of all others."""
+"""Candidates slower than this get no second launch, which could use up the time of all others."""
 ENOUGH_LAUNCHES = 8
-"""Launches after which a choice is known as well as the search needs; the confirming race decides."""
+"""Launches after which a candidate is known well enough for the search; the confirming race decides."""
 MOST_TOGETHER = 4
-"""Combinations that are tried at a time."""
+"""Number of combinations tested at a time."""
 _HARDLY = 0.5
-"""Part of the smallest gain that matters for which no further setting is worth having: several of them add up."""
+"""Fraction of the minimum effect below which an additional setting is not worthwhile; several of them add up."""
 _LONG_CALL_NS = 5e6
-"""From this length on, how a session is called makes a difference below 1 %, but for large inputs and outputs."""
+"""For calls of this length or more, the call style matters less than 1 %, except with large inputs and outputs."""
 _FINALISTS = 4
-"""So many choices are not halved any more."""
+"""So few candidates are no longer halved."""
 _RIDING = 0.35
-"""What a call style costs that shares the process and the session of the defaults, compared with one of its own."""
+"""Relative cost of a call style that shares the process and session of the defaults."""
 _CHUNK = 8
-"""Choices that race side by side in the first stage, besides call styles."""
+"""Candidates that race together in the first stage, in addition to call styles."""
 _ENDS: dict[TuneStage, float] = {"alone": 0.55, "longer": 0.75, "together": 1.0}
-"""Part of the time of the search after which each stage ends."""
+"""Fraction of the search time after which each stage ends."""
 _CONFIRMATION = 0.28
-"""Part of the time that is left for the confirming race, or more where launches are costly…"""
+"""Fraction of the time reserved for the confirming race; more if launches are expensive…"""
 LAUNCHES_TO_CONFIRM = 6
 _MOST_TO_CONFIRM = 0.6
 """… up to this."""
 _OVERDRAFT = 0.4
-"""Part of that time which a candidate may use up that takes longer than all before it."""
+"""Fraction of that time available to a candidate that takes longer than all before it."""
 
 
 class TimeIsUp(KeyboardInterrupt):
-    """Stops what takes too long, as Ctrl-C does: workers end, and what was measured is kept."""
+    """Stops the search when time is up, like Ctrl-C: workers end, and the measurements are kept."""
 
 
 class Budget(Struct, frozen=True):
-    """The time of a tuning."""
+    """Time budget of a tuning."""
 
     start_s: float
     total_s: float
 
     def end_of(self, stage: TuneStage, each_s: float) -> float:
-        """When a stage should end, where one choice in one launch takes so many seconds."""
+        """When a stage should end, if one launch of a candidate takes `each_s` seconds."""
         return self.start_s + _ENDS[stage] * (self.total_s - self._reserved_s(each_s))
 
     def latest(self, each_s: float) -> float:
-        """When the search is stopped wherever it is."""
+        """When the search is stopped in any case."""
         return self.end_s - (1 - _OVERDRAFT) * self._reserved_s(each_s)
 
     @property
     def end_s(self) -> float:
-        """When everything has to end."""
+        """When everything must end."""
         return self.start_s + self.total_s
 
     def _reserved_s(self, each_s: float) -> float:
@@ -69,15 +69,15 @@ class Budget(Struct, frozen=True):
         return min(max(_CONFIRMATION * self.total_s, launches_s), _MOST_TO_CONFIRM * self.total_s)
 
     def left(self, now_s: float) -> float:
-        """Seconds until the end of everything."""
+        """Remaining seconds of the budget."""
         return self.end_s - now_s
 
 
-# ---------------------------------------------------------------- one choice
+# ---------------------------------------------------------------- one candidate
 
 
 def why_dropped(row: TuneRow, min_effect: float) -> str:
-    """Why a choice does not race on; empty where it does."""
+    """Why a candidate is dropped; empty if it continues."""
     if row.launches and max(row.launch_speedups) < _HOPELESS:
         return "slower"
     if row.launches < FEWEST_LAUNCHES:
@@ -94,28 +94,28 @@ def why_dropped(row: TuneRow, min_effect: float) -> str:
 
 
 def usual(row: TuneRow) -> float:
-    """The median of its launches: the few that lie far off do not move it."""
+    """Median of its launches, which a few outliers do not affect."""
     return median(row.launch_speedups) if row.launch_speedups else 0.0
 
 
 def _mean(row: TuneRow) -> float:
-    """The mean of its launches, which one that lies far off moves: what may do harm at times is not joined."""
+    """Mean of its launches, which outliers affect: candidates that are occasionally harmful are not combined."""
     return geometric_mean(row.launch_speedups)
 
 
 def has_gain(row: TuneRow, min_effect: float) -> bool:
-    """Whether it seems to be better by enough to go on with; most launches have to say so."""
+    """Whether it seems better by at least the minimum effect, in most launches."""
     alive = row.status == "ok" and not row.dropped and row.launches >= FEWEST_LAUNCHES
     return alive and usual(row) >= 1 + min_effect
 
 
 def ranked(rows: Sequence[TuneRow]) -> list[TuneRow]:
-    """The best first, with what is at least to be expected of each."""
+    """Rows sorted by a cautious estimate of their gain, best first."""
     return sorted(rows, key=lambda row: (-_expected(row), row.choice.name))
 
 
 def _expected(row: TuneRow) -> float:
-    """The median of its launches less their median deviation: high ratios of launches that disagree count little."""
+    """Median of its launches minus their median deviation: high ratios of inconsistent launches count little."""
     logs = [math.log(each) for each in row.launch_speedups]
     if not logs:
         return -math.inf
@@ -127,46 +127,47 @@ def _expected(row: TuneRow) -> float:
 
 
 def won_clearly(row: TuneRow, min_effect: float) -> bool:
-    """Whether a choice has earned its place alone, where there is no time to test it as part of a combination."""
+    """Whether a candidate is proven alone, if there is no time to test it as part of a combination."""
     return has_gain(row, min_effect) and row.speedup_low is not None and row.speedup_low > 1
 
 
 def processes(choices: Sequence[TuneChoice]) -> float:
-    """What launches of these and of the defaults cost, compared with a launch of the defaults alone."""
+    """Cost of launching these candidates and the defaults, relative to the defaults alone."""
     riding = sum(map(shares_process, choices))
     return 1 + len(choices) - riding + _RIDING * riding
 
 
 def in_order(choices: Sequence[TuneChoice], call_ns: float) -> list[TuneChoice]:
-    """Call styles of the same session come first, for they cost little; with long calls last, for they win little."""
+    """Candidates in order: call styles of the same session first, since they are cheap; with long calls last, since
+    they gain little."""
     first = call_ns < _LONG_CALL_NS
     return sorted(choices, key=lambda each: shares_process(each) is not first)
 
 
 def side_by_side(choices: Sequence[TuneChoice]) -> int:
-    """How many of the first of them race side by side."""
+    """How many of the first candidates race together."""
     shared = len(list(itertools.takewhile(shares_process, choices)))
     return min(len(choices), shared + _CHUNK)
 
 
 def shares_process(choice: TuneChoice) -> bool:
-    """Whether it only calls the session of the defaults in another way."""
+    """Whether it only changes how the session of the defaults is called."""
     return bool(choice.call) and not (choice.settings or choice.runtime or choice.rewrite)
 
 
 def halved(rows: Sequence[TuneRow]) -> list[TuneRow]:
-    """The better half of those that race on, or all where they are few."""
+    """The better half of the remaining candidates, or all if there are few."""
     order = ranked(rows)
     return order[: max(_FINALISTS, math.ceil(len(order) / 2))]
 
 
 def need_more(rows: Sequence[TuneRow]) -> list[TuneRow]:
-    """Those that are not known well enough."""
+    """Rows that need more launches."""
     return [row for row in rows if row.launches < ENOUGH_LAUNCHES]
 
 
 def all_at_once(singles: Sequence[TuneRow], min_effect: float) -> list[TuneChoice]:
-    """Everything that won alone, and everything that did not lose: gains that are too small to be seen alone add up."""
+    """Combinations of all that won alone, and of all that did not lose: gains too small to detect alone add up."""
     order = [row for row in ranked(singles) if row.launches >= FEWEST_LAUNCHES and not row.choice.runtime]
     found = {}
     for least in (1 + min_effect, 1.0):
@@ -178,7 +179,7 @@ def all_at_once(singles: Sequence[TuneRow], min_effect: float) -> list[TuneChoic
 
 
 def neighbours(best: TuneChoice, singles: Sequence[TuneRow], min_effect: float) -> list[TuneChoice]:
-    """Combinations near the best: with one more that won alone, then without one of its parts."""
+    """Combinations close to the best: with one more candidate that won alone, then without one of its parts."""
     order = ranked(singles)
     parts = parts_of(best, order)
     won = [row.choice for row in order if has_gain(row, min_effect) and row.choice not in parts]
@@ -188,7 +189,7 @@ def neighbours(best: TuneChoice, singles: Sequence[TuneRow], min_effect: float) 
 
 
 def _compatible(choices: Sequence[TuneChoice]) -> list[TuneChoice]:
-    """Those that go together; the first ones have precedence."""
+    """The candidates that can be combined; earlier ones take precedence."""
     found: list[TuneChoice] = []
     for each in choices:
         if all(can_join(each, other) for other in found):
@@ -197,29 +198,29 @@ def _compatible(choices: Sequence[TuneChoice]) -> list[TuneChoice]:
 
 
 def parts_of(whole: TuneChoice, singles: Sequence[TuneRow]) -> list[TuneChoice]:
-    """The choices that a combination consists of."""
+    """The single candidates in a combination."""
     return [row.choice for row in singles if is_part(row.choice, whole)]
 
 
 def whole_of(parts: Sequence[TuneChoice], singles: Sequence[TuneRow]) -> TuneChoice:
-    """These together, in the order in which they were first tried: the same parts have one name."""
+    """The combination of these, in the order first tested, so that equal parts give equal names."""
     return joined([row.choice for row in singles if row.choice in parts])
 
 
 def best_of(rows: Sequence[TuneRow], min_effect: float) -> TuneRow | None:
-    """The best; of those that are hardly worse, the one that changes least, and asks least of a caller."""
+    """The best; among nearly equal ones, the one that changes least and demands least of a caller."""
     order = ranked(rows)
     close = [row for row in order if usual(row) * (1 + _HARDLY * min_effect) >= usual(order[0])]
     return min(close, key=lambda row: (len(row.choice.knobs), len(row.choice.demands)), default=None)
 
 
 def may_win(row: TuneRow, max_error: float | None) -> bool:
-    """Whether a choice may be the answer."""
+    """Whether a candidate may be the answer."""
     return may_be_part(row, max_error) and not row.dropped
 
 
 def may_be_part(row: TuneRow, max_error: float | None) -> bool:
-    """Whether a choice may be part of the answer: equal outputs, or an error that was allowed."""
+    """Whether a candidate may be part of the answer: its outputs are equal, or its error is allowed."""
     if row.status != "ok":
         return False
     if not row.choice.approximate:
@@ -228,7 +229,7 @@ def may_be_part(row: TuneRow, max_error: float | None) -> bool:
 
 
 def pareto_front(rows: Sequence[TuneRow]) -> set[str]:
-    """Names of choices than which no other is both at least as good and at least as exact."""
+    """Names of the candidates on the Pareto front of speed and error."""
     measured = [row for row in rows if row.status == "ok" and row.launches]
     return {
         row.choice.name for row in measured if not any(_dominates(other, row) for other in measured if other is not row)

@@ -1,4 +1,4 @@
-"""The knobs of a tuning: what can be changed, to which values, and for which models that is worth trying."""
+"""The knobs of a tuning, their values, and the models for which they are worth trying."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from onnxperf.records.tune import Goal, TuneChoice
 from onnxperf.tuning.base import ModelFacts
 
 _GEMM = ("MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU")
-"""Operators whose weights onnxruntime packs when a session is opened."""
+"""Operators whose weights onnxruntime prepacks when opening a session."""
 _GELU = ("Gelu", "Erf", "FastGelu", "BiasGelu")
 _TIME: tuple[Goal, ...] = ("latency", "cpu")
 _ALL: tuple[Goal, ...] = ("latency", "cpu", "memory")
 
 
 class Knob(NamedTuple):
-    """One thing that can be changed; its values are alternatives to each other."""
+    """Something that can be changed; its values are alternatives."""
 
     name: str
     values: Callable[[ModelFacts], Iterator[dict[str, str]]]
-    """Settings of each value that is worth trying for a model; `call`, `runtime` and `rewrite` are not settings."""
+    """Settings of each value worth trying for a model; `call`, `runtime` and `rewrite` are special keys, not
+    settings."""
     goals: tuple[Goal, ...] = _ALL
     approximate: bool = False
 
@@ -94,12 +95,12 @@ KNOBS = (
     Knob("runtime", _runtimes, _TIME),
     Knob("execution", _parallel),
 )
-"""In the order in which they are tried: what shares a session or has a cause in the model, then what has helped most
-often (threads and the arena), and last what seldom helps or takes long: other runtimes, parallel nodes."""
+"""In test order: first knobs that share a session or have a cause in the model, then those that helped most often
+(threads and the arena), last those that rarely help or take long (other runtimes, parallel nodes)."""
 
 
 def choices_for(facts: ModelFacts, goal: Goal = "latency", approximate: bool = False) -> list[TuneChoice]:
-    """Every value of every knob that is worth trying for a model; those that change results only where allowed."""
+    """All candidates worth trying for a model; those that change results only if allowed."""
     return [
         _choice(knob, value)
         for knob in KNOBS
@@ -122,7 +123,7 @@ def _choice(knob: Knob, value: dict[str, str]) -> TuneChoice:
 
 
 def _name(value: dict[str, str]) -> str:
-    """Settings and their values; of a config entry, the last part of its name."""
+    """Settings and their values; a config entry is shortened to the last part of its name."""
     return " ".join(
         f"{name if name.startswith('dim.') else name.rpartition('.')[2]}={each}" for name, each in value.items()
     )

@@ -23,13 +23,13 @@ TRIGGERED: dict[str, tuple[str, Facts, str, list[str]]] = {
     "reorders of a tenth": (
         "layout-reorders",
         facts([CONV, REORDER]),
-        "1 node that onnxruntime inserted to change the layout of tensors for convolutions takes 9 % of an inference",
+        "1 node inserted by onnxruntime to change the layout of tensors for convolutions takes 9 % of an inference",
         ["opt_level=extended", "disabled_optimizers=NchwcTransformer"],
     ),
     "a call that is short for its nodes": (
         "tiny-nodes",
         facts(SHORT, call_ns=20_000.0),
-        "a call of 20 µs executes 10 nodes of 2 µs each: the work around kernels matters",
+        "a call of 20 µs executes 10 nodes of 2 µs each: overhead around kernels matters",
         ["call=run-c", "call=io-binding", "arena=off", "threads=1"],
     ),
     "the same with one thread": (
@@ -65,7 +65,7 @@ TRIGGERED: dict[str, tuple[str, Facts, str, list[str]]] = {
     "an arena of five times what is alive": (
         "arena",
         facts([CONV], arena=ARENA),
-        "holds 80 MB, besides 10 MB of packed weights; 16 MB are alive at once (5 times as much)",
+        "holds 80 MB, in addition to 10 MB of packed weights; 16 MB are alive at once (5 times as much)",
         ["arena=off", "arena=same-as-requested"],
     ),
     "a node that fell back to the CPU": (
@@ -95,7 +95,7 @@ TRIGGERED: dict[str, tuple[str, Facts, str, list[str]]] = {
     "values that could not be looked at": (
         "denormal-activations",
         facts([CONV], denormals=None),
-        "too large to be looked at",
+        "too large to check",
         ["session.set_denormal_as_zero=1"],
     ),
 }

@@ -48,13 +48,13 @@ def test_outputs_are_matched_by_name_else_by_order_or_as_given(
         ((["pooled", "sequence"], [ONE, TWO]), ""),
         ((["sequence", "pooled"], [TWO, ONE]), ""),
         ((["a", "b"], [ONE, TWO]), ""),  # renamed: by order
-        ((["pooled"], [ONE]), "output sequence: only the first has it"),
-        ((["a"], [ONE]), "output sequence: only the first has it"),
-        ((["pooled", "sequence", "more"], [ONE, TWO, ONE]), "output more: only the second has it"),
-        ((["a", "b", "c"], [ONE, TWO, ONE]), "output c: only the second has it"),
+        ((["pooled"], [ONE]), "output sequence: only in the first"),
+        ((["a"], [ONE]), "output sequence: only in the first"),
+        ((["pooled", "sequence", "more"], [ONE, TWO, ONE]), "output more: only in the second"),
+        ((["a", "b", "c"], [ONE, TWO, ONE]), "output c: only in the second"),
         (
             (["pooled", "other"], [ONE, TWO]),
-            "output sequence: only the first has it; output other: only the second has it",
+            "output sequence: only in the first; output other: only in the second",
         ),
     ],
 )
@@ -106,7 +106,7 @@ def test_only_the_source_of_a_model_may_have_another_form(ours: Any, theirs: Any
 
 @pytest.mark.parametrize("form", ["precision", "table"])
 def test_a_source_that_returns_nothing_agrees_with_nothing(form: Form) -> None:
-    expected = "output pooled: only the first has it; output sequence: only the first has it"
+    expected = "output pooled: only in the first; output sequence: only in the first"
     assert disagreement(MODEL, ([], []), Tolerances(), form) == expected
 
 

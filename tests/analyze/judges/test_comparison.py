@@ -173,16 +173,16 @@ def spread_out(name: str, times_ns: list[float], seconds: float, launches: int =
     [
         (1, 9.0, 1, 0.0, "1 round is too few: use a longer `time`"),  # one round shows no pace
         (2, 2.25, 1, 0.0, "2 rounds are too few: use `time=45`"),
-        (13, 2.25, 2, 0.0, "13 rounds decide only what differs by more than 25 % in all: use `time=45`"),
-        (60, 0.1, 1, 0.0, "all rounds ran in 1 set-up, too few to show how much these differ: use `time=12`"),
-        (60, 0.1, 4, 0.0, "all rounds ran in 4 set-ups, too few to show how much these differ: use `time=12`"),
+        (13, 2.25, 2, 0.0, "13 rounds decide only differences above 25 %: use `time=45`"),
+        (60, 0.1, 1, 0.0, "all rounds ran in 1 set-up, too few to estimate their variation: use `time=12`"),
+        (60, 0.1, 4, 0.0, "all rounds ran in 4 set-ups, too few to estimate their variation: use `time=12`"),
         (60, 0.1, 6, 0.025, "`time=72` would probably decide"),
         (
             60,
             9.0,
             6,
             0.08,
-            "this machine is too noisy now for so small a difference; "
+            "this machine is too noisy now for such a small difference; "
             "close other programs or set a larger `min_effect`",
         ),
     ],
@@ -201,7 +201,7 @@ def test_rounds_that_differ_much_are_the_reason_themselves() -> None:
     base, rival = (spread_out(name, noisy(10_000, seed, 60, 1.5), 10.0) for seed, name in enumerate("ab"))
     result = judged(rival, base)
     assert result.verdict == "undecided"
-    assert result.reason == "the rounds differ too much from each other; close other programs and repeat"
+    assert result.reason == "the rounds differ too much; close other programs and repeat"
 
 
 # ---------------------------------------------------------------- runs kept before
@@ -432,7 +432,7 @@ def test_few_calls_cannot_show_rare_slow_ones() -> None:
     times = noisy(5e7, 1, 75)
     base, rival = (with_quickest(subject(name, times, 25, calls=1), times) for name in "ab")
     result = judged(rival, base)
-    assert (result.verdict, result.reason) == ("equivalent", "slow calls rarer than 1 in 25 cannot be seen")
+    assert (result.verdict, result.reason) == ("equivalent", "slow calls rarer than 1 in 25 go undetected")
 
 
 @pytest.mark.parametrize(
@@ -451,7 +451,7 @@ def test_threads_that_were_never_left_alone_give_no_sized_verdict(free: list[int
     assert result.verdict == verdict
     if verdict == "undecided":
         assert (result.speedup_low, result.speedup_high, result.unit) == (None, None, None)
-        assert "from the threads of b all the time" in result.reason
+        assert "constantly took processors from the threads of b" in result.reason
         assert "`threads=1`" in result.reason
 
 

@@ -410,7 +410,7 @@ def test_a_map_needs_two_dimensions(sizes: list[tuple[int, ...]], found: list[st
     if isinstance(found, list):
         assert two_dims(cases) == found
     else:
-        with pytest.raises(BadOption, match=f"and this sweep has {found}"):
+        with pytest.raises(BadOption, match=f"but this sweep has {found}"):
             two_dims(cases)
 
 

@@ -156,10 +156,10 @@ def test_a_model_that_crashed_after_some_rounds_is_no_gain() -> None:
             subject(verdict="slower"),
             False,
             ["kept", "kept", "skipped"],
-            "not in the last one: the whole model is slower",
+            "not in the final one: the whole model is slower",
         ),
-        (subject(verdict="faster"), True, ["kept", "kept", "skipped"], "not in the last one: it was interrupted"),
-        (None, True, ["kept", "kept", "skipped"], "not in the last one: it was interrupted"),
+        (subject(verdict="faster"), True, ["kept", "kept", "skipped"], "not in the final one: it was interrupted"),
+        (None, True, ["kept", "kept", "skipped"], "not in the final one: it was interrupted"),
     ],
 )
 def test_where_no_model_is_written_no_site_is_rewritten(

@@ -85,7 +85,7 @@ def threads_without_processors() -> Case:
 @pytest.mark.parametrize(
     ("case", "reason"),
     [
-        (threads_without_processors(), "other programs took processors from the threads of new"),
+        (threads_without_processors(), "other programs constantly took processors from the threads of new"),
         (raced({"baseline": 1.0, "new": 1.2}, rounds=2, launches=1), "2 rounds are too few"),
         (raced({"baseline": 1.0, "new": 1.0}, rounds=12, launches=3), FEW),
     ],
@@ -123,7 +123,7 @@ def test_readings_have_to_be_on_one_side_of_a_limit(
     new = replace(case.subjects[1], looks=looks, looks_planned=2)
     (limit,) = judge.limits_in([replace(case, subjects=(case.subjects[0], new))], 0.05)
     assert limit.outcome == outcome
-    assert limit.reason.startswith("its quickest calls do not say the same") == (outcome == "undecided")
+    assert limit.reason.startswith("its fastest calls and all of its calls disagree") == (outcome == "undecided")
 
 
 @pytest.mark.parametrize(("slower", "outcome"), [(1.6, "failed"), (1.2, "undecided"), (0.6, "passed")])
@@ -220,7 +220,7 @@ def test_a_control_that_is_called_different_leaves_only_its_own_case_undecided(
     assert [each.passed for each in controls] == [False, True]
     limits = judge.after_controls(judge.limits_in(cases, 0.03), controls)
     assert [each.outcome for each in limits] == ["undecided", "failed" if other > 1.03 else "passed"]
-    assert limits[0].reason == f"the control failed: equal models were called different ({verdict})"
+    assert limits[0].reason == f"the control failed: a difference was claimed between equal models ({verdict})"
     assert judge.outcome_of(limits) == outcome
 
 
@@ -275,8 +275,8 @@ WIDE = GateLimit(measure="time", limit=1.03, ratio=1.02, ratio_low=0.99, ratio_h
         ),
         (record(WIDE, undecided_as="passed"), "new is undecided, which counts as passed: it takes 1.020 times"),
         (
-            record(TIME, controls=(GateControl(reason="equal models were called different (slower)"),)),
-            "new is undecided: the control failed: equal models were called different (slower). "
+            record(TIME, controls=(GateControl(reason="a difference was claimed between equal models (slower)"),)),
+            "new is undecided: the control failed: a difference was claimed between equal models (slower). "
             "The times of this case are discarded.",
         ),
         (

@@ -86,7 +86,7 @@ def test_the_interval_has_the_noise_of_both_runs_and_what_lies_between_them() ->
     [
         (now(), {"cpu": "another"}, "another processor"),
         (now(), {"cores": 64}, "another processor"),
-        (now(), {"python": "3.14.1"}, "with Python 3.11.9, and this is 3.14.1"),
+        (now(), {"python": "3.14.1"}, "with Python 3.11.9, but this is 3.14.1"),
         (now(conditions={**CONDITIONS, "threads": 8}), {}, "other conditions: threads 1 then, 8 now"),
         (replace(now(), shapes={"X": (9, 10)}), {}, "other names or shapes"),
         (replace(now(), yardstick=None), {}, "the yardstick could not be measured now"),
@@ -167,7 +167,7 @@ def test_a_model_whose_calls_vary_does_not_pass_by_its_quickest_calls() -> None:
     steady, varying = with_pieces(now()), with_pieces(now(), slow_calls=1.2)
     limits = recorded_limits([steady, replace(varying, dims={"batch": 8})], [side], machine(), 0.05)
     assert [each.outcome for each in limits] == ["passed", "undecided"]
-    assert "by all calls on the other" in limits[1].reason
+    assert "on different sides of the limit" in limits[1].reason
 
 
 def with_pieces(case: Case, slow_calls: float = 1.0) -> Case:
@@ -213,7 +213,7 @@ def test_the_subject_of_a_record_is_found(run: RecordedRun, wanted: str | None, 
         (record("one", "two"), None, "2 subjects of base.json called onnxruntime by run; .* one and two"),
         (record("one", call="io-binding"), None, "0 subjects of base.json called onnxruntime by run"),
         (record("one"), "three", "three"),
-        (run_of(), None, "no subject that was measured"),
+        (run_of(), None, "no measured subject"),
     ],
 )
 def test_a_subject_that_is_not_clear_has_to_be_named(run: RecordedRun, wanted: str | None, reason: str) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from onnxperf.analyze.judges.reasons import Evidence, beyond, weaker, what_is_missing
 
-NOISY = "this machine is too noisy now for so small a difference; close other programs or set a larger `min_effect`"
-APART = "the rounds differ too much from each other; close other programs and repeat"
+NOISY = "this machine is too noisy now for such a small difference; close other programs or set a larger `min_effect`"
+APART = "the rounds differ too much; close other programs and repeat"
 LAUNCHES = "a claim below 5 % needs 3 launches, not 2: use a longer `time`"
 BAND = math.log1p(0.01)
 
@@ -21,7 +21,7 @@ BAND = math.log1p(0.01)
         (
             Evidence(6, 2, 2, 5.0),
             (-0.1, 0.1),
-            "6 rounds decide only what differs by more than 25 % in all: use `time=20`",
+            "6 rounds decide only differences above 25 %: use `time=20`",
         ),
         (Evidence(10, 2, 2, 9.0), None, "10 rounds are too few: use `time=20`"),
         (Evidence(2, 1, 1, 0.001), None, "2 rounds are too few: use `time=1`"),
@@ -42,7 +42,7 @@ BAND = math.log1p(0.01)
         (
             Evidence(20, 4, 4, 6.0),
             (-0.1, 0.1),
-            "all rounds ran in 4 set-ups, too few to show how much these differ: use `time=12`",
+            "all rounds ran in 4 set-ups, too few to estimate their variation: use `time=12`",
         ),
         (Evidence(60, 3, 9, 100.0), (-0.1, 0.1), NOISY),
         (Evidence(60, 3, 9, 100.0), (-0.1, 0.2), APART),

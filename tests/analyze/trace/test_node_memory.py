@@ -100,12 +100,12 @@ def test_nodes_of_bodies_come_before_their_owner_with_its_name_as_path() -> None
 
 
 def test_a_trace_without_memory_columns_is_refused_in_one_line() -> None:
-    with pytest.raises(BadOption, match="has no memory figures"):
+    with pytest.raises(BadOption, match="contains no memory statistics"):
         memories(events_of([NODES]))
 
 
 def test_a_trace_in_which_no_node_ran_is_refused_in_one_line() -> None:
-    with pytest.raises(BadOption, match="no node ran in this trace"):
+    with pytest.raises(BadOption, match="contains no nodes"):
         memories(events_of([]))
 
 

@@ -130,10 +130,10 @@ def some_groups(nodes: Sequence[NodeTime]) -> list[SourceGroup]:
     [
         (
             events_of([[Ran("a")]] * 2)[:-1],
-            "the last inference was not recorded completely, and is left out of the sums",
+            "the last inference was not recorded completely and is excluded from the sums",
         ),
-        (loading(), "no inference was recorded completely; the times are those of the recorded part"),
-        ([*loading(), *run_model(Clock(), [])], "the inferences have no node events"),
+        (loading(), "no inference was recorded completely; the times cover the recorded part"),
+        ([*loading(), *run_model(Clock(), [])], "the inferences contain no node events"),
         (
             [*loading(), *run_model(Clock(), [Ran("a")]), *run_model(Clock(), [Ran("a")], tid=2)],
             "nodes ran on several threads; their times may overlap",
@@ -162,11 +162,11 @@ def test_node_times_on_a_gpu_are_called_launch_cost_unless_the_device_tells_its_
     kernel = next(each for each in events if each["cat"] == "Node")
     kernel["args"]["provider"] = "CUDAExecutionProvider"
     trace = trace_of_events(events)
-    assert any("launching" in note for note in summarise(trace, lay_out(trace), "made").notes)
+    assert any("launch overhead" in note for note in summarise(trace, lay_out(trace), "made").notes)
     gemm = dict(kernel, cat="Kernel", name="gemm", dur=90, args={"parent_name": kernel["name"]})
     complete = trace_of_events([*events, gemm])
     profile = summarise(complete, lay_out(complete), "made")
-    assert not any("launching" in note for note in profile.notes)
+    assert not any("launch overhead" in note for note in profile.notes)
     assert [node.kernel_us for node in profile.nodes] == [90]
 
 

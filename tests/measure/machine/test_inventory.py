@@ -40,10 +40,10 @@ def root(tmp_path: Path) -> Callable[[Files], Path]:
 @pytest.mark.parametrize(
     ("installed", "environment", "said", "expected"),
     [
-        ({"torch": "2.13"}, {}, "4", {"threads of torch": "4 (in a process of its own)"}),
+        ({"torch": "2.13"}, {}, "4", {"threads of torch": "4 (in a separate process)"}),
         ({"torch": "2.13"}, {}, "", {}),
         ({"torch": "2.13"}, {}, "a warning", {}),
-        ({"tensorflow_cpu": "2.21"}, {}, "", {"threads of tensorflow": "8 (one per logical cpu)"}),
+        ({"tensorflow_cpu": "2.21"}, {}, "", {"threads of tensorflow": "8 (one per logical CPU)"}),
         (
             {"tensorflow": "2.21"},
             {"TF_NUM_INTRAOP_THREADS": "3"},
@@ -54,7 +54,7 @@ def root(tmp_path: Path) -> Callable[[Files], Path]:
             {"tensorflow": "2.21"},
             {"TF_NUM_INTRAOP_THREADS": "many"},
             "",
-            {"threads of tensorflow": "8 (one per logical cpu)"},
+            {"threads of tensorflow": "8 (one per logical CPU)"},
         ),
         (
             {"scikit_learn": "1.9"},
@@ -87,10 +87,10 @@ def test_onnxruntime_takes_every_physical_core(wheel: str, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("environment", "expected"),
     [
-        ({}, "8 (one per logical cpu, unless its BLAS decides otherwise)"),
+        ({}, "8 (one per logical CPU, unless its BLAS overrides this)"),
         ({"OMP_NUM_THREADS": "2"}, "2 (OMP_NUM_THREADS)"),
         ({"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "3"}, "3 (OPENBLAS_NUM_THREADS)"),
-        ({"MKL_NUM_THREADS": "some"}, "8 (one per logical cpu, unless its BLAS decides otherwise)"),
+        ({"MKL_NUM_THREADS": "some"}, "8 (one per logical CPU, unless its BLAS overrides this)"),
     ],
 )
 def test_without_threadpoolctl_the_threads_of_numpy_follow_the_environment(
@@ -135,13 +135,13 @@ def test_only_variables_that_matter_and_are_set_are_shown(environment: dict[str,
     [
         (8, {}, {}),
         (None, {}, {}),
-        (3, {}, {"CPU affinity": "3 of 8 logical cpus"}),
+        (3, {}, {"CPU affinity": "3 of 8 logical CPUs"}),
         (8, {"sys/fs/cgroup/cpu.max": "max 100000"}, {}),
         (8, {"sys/fs/cgroup/cpu.max": "1600000 100000"}, {}),
         (
             8,
             {"sys/fs/cgroup/cpu.max": "150000 100000"},
-            {"CPU quota": "1.5 cpus (cgroup): when they are used up, everything pauses"},
+            {"CPU quota": "1.5 CPUs (cgroup): everything pauses when the quota is used up"},
         ),
         (
             8,
@@ -150,7 +150,7 @@ def test_only_variables_that_matter_and_are_set_are_shown(environment: dict[str,
                 "sys/fs/cgroup/outer/cpu.max": "200000 100000",
                 "sys/fs/cgroup/outer/inner/cpu.max": "400000 100000",
             },
-            {"CPU quota": "2 cpus (cgroup): when they are used up, everything pauses"},
+            {"CPU quota": "2 CPUs (cgroup): everything pauses when the quota is used up"},
         ),
         (
             8,
@@ -161,7 +161,7 @@ def test_only_variables_that_matter_and_are_set_are_shown(environment: dict[str,
                 "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1",
                 "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000",
             },
-            {"CPU quota": "0.5 cpus (cgroup): when they are used up, everything pauses"},
+            {"CPU quota": "0.5 CPUs (cgroup): everything pauses when the quota is used up"},
         ),
         (8, {"sys/fs/cgroup/cpu.max": "100 0"}, {}),
         (
@@ -208,7 +208,7 @@ CUDNN = "#define CUDNN_MAJOR 9\n#define CUDNN_MINOR 1\n#define CUDNN_PATCHLEVEL 
     [
         ({}, {}, {}),
         ({}, {"torch": "2.13.0+cpu"}, {}),
-        ({}, {"torch": "2.13.0+cu126"}, {"CUDA": "12.6 (torch was built for it)"}),
+        ({}, {"torch": "2.13.0+cu126"}, {"CUDA": "12.6 (torch build)"}),
         (
             {},
             {"nvidia_cuda_runtime_cu12": "12.6.77", "nvidia_cudnn_cu12": "9.5.1"},
@@ -251,7 +251,7 @@ def test_a_cuda_without_version_file_has_the_version_of_its_folder(root: Callabl
         ({"proc/meminfo": "SwapTotal:  2048 kB\nSwapFree:  2048 kB\n"}, {}),
         (
             {"proc/meminfo": "SwapTotal:  5120 kB\nSwapFree:  2048 kB\n"},
-            {"swap in use": "3.15 MB: what was swapped out is slow when first touched"},
+            {"swap in use": "3.15 MB: swapped-out memory is slow on first access"},
         ),
     ],
 )
@@ -265,10 +265,10 @@ def test_memory_settings_are_shown(files: Files, expected: dict[str, str], root:
         ({}, []),
         ({"proc/cpuinfo": "flags\t\t: fpu avx2\n"}, []),
         ({"proc/cpuinfo": "model name : hypervisor\nflags : fpu\n"}, []),
-        ({"proc/cpuinfo": "flags\t\t: fpu hypervisor avx2\n"}, ["yes: timings vary with other guests of the host"]),
+        ({"proc/cpuinfo": "flags\t\t: fpu hypervisor avx2\n"}, ["yes: other guests of the host affect timings"]),
         (
             {"proc/cpuinfo": "flags : hypervisor\n", "sys/class/dmi/id/sys_vendor": "QEMU\n"},
-            ["yes (QEMU): timings vary with other guests of the host"],
+            ["yes (QEMU): other guests of the host affect timings"],
         ),
     ],
 )

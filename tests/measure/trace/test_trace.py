@@ -23,9 +23,9 @@ from onnxperf.records.trace import MISSING, TensorType, Trace
 from tests.measure.trace.traces import STATISTICS, Event, line_of, node, session, written, written_lines
 
 CUT = "the trace is truncated: "
-INCOMPLETE = CUT + "the last event is incomplete and was left out"
+INCOMPLETE = CUT + "the last event is incomplete and was ignored"
 UNFINISHED = CUT + "later events, if any, are missing"
-FOREIGN = "not a whole event of onnxruntime (ph X with cat, name, ts and dur) and left out"
+FOREIGN = "not a complete event of onnxruntime (ph X with cat, name, ts and dur) and ignored"
 
 
 def parse(data: bytes) -> Trace:
@@ -353,7 +353,7 @@ def test_an_unreadable_entry_is_counted_and_left_out(junk: str, position: int) -
     trace = parse(written_lines(lines))
     assert trace.names.rows() == ["a_kernel_time", "b_kernel_time"]
     assert len(trace.notes) == 1
-    assert trace.notes[0] in ("1 entry was unreadable and left out", INCOMPLETE)
+    assert trace.notes[0] in ("1 entry was unreadable and ignored", INCOMPLETE)
 
 
 def test_damage_is_counted_across_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -362,7 +362,7 @@ def test_damage_is_counted_across_chunks(monkeypatch: pytest.MonkeyPatch) -> Non
     lines[::10] = [line[: len(line) // 2] for line in lines[::10]]
     trace = parse(written_lines(lines))
     assert trace.names.rows() == [f"{i}_kernel_time" for i in range(100) if i % 10]
-    assert trace.notes == ("10 entries were unreadable and left out",)
+    assert trace.notes == ("10 entries were unreadable and ignored",)
 
 
 def test_an_event_larger_than_several_chunks_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -402,7 +402,7 @@ def test_a_cut_trace_keeps_what_could_be_read(ending: str, note: str) -> None:
 def test_a_second_list_is_left_out_with_a_note() -> None:
     trace = parse(written([node("a")]) + written([node("b")]))
     assert trace.names.rows() == ["a_kernel_time"]
-    assert trace.notes == ("a second list of events follows the first and was left out",)
+    assert trace.notes == ("the file contains a second list of events, which was ignored",)
 
 
 def test_a_full_trace_says_that_later_events_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -418,15 +418,15 @@ def test_a_full_trace_says_that_later_events_are_missing(monkeypatch: pytest.Mon
         (b"", "is empty"),
         (b" \n\t", "is empty"),
         (b"\xef\xbb\xbf", "is empty"),
-        (b"[]", "holds no event"),
-        (b"[\n]\n", "holds no event"),
-        (b"[", "holds no event"),
-        (b"[{", "holds no event"),
-        (b'{"traceEvents": []}', "holds no event"),
-        (b'{"traceEvents": [', "holds no event"),
+        (b"[]", "contains no events"),
+        (b"[\n]\n", "contains no events"),
+        (b"[", "contains no events"),
+        (b"[{", "contains no events"),
+        (b'{"traceEvents": []}', "contains no events"),
+        (b'{"traceEvents": [', "contains no events"),
         (b"[1, 2, 3]", "none of its 3 entries is an event"),
         (b'[{"name": "x"}]', "none of its 1 entries is an event"),
-        (b'[{"ph": "M", "name": "x"}]', "holds no event"),
+        (b'[{"ph": "M", "name": "x"}]', "contains no events"),
         (b'{"a": 1}', "neither a list of events nor an object with traceEvents"),
         (b"{", "neither a list of events nor an object with traceEvents"),
         (b"hello", "is not JSON"),
@@ -456,7 +456,7 @@ def test_a_path_without_a_file_is_refused(name: str, message: str, tmp_path: Pat
 
 
 def test_a_list_without_events_is_refused() -> None:
-    with pytest.raises(BadInput, match="the list of events holds no event"):
+    with pytest.raises(BadInput, match="the list of events contains no events"):
         trace_of_events([])
 
 

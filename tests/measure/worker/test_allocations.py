@@ -70,7 +70,7 @@ def test_a_file_that_memray_did_not_write_is_one_line(tmp_path: Path) -> None:
 
 def test_a_place_where_memray_cannot_write_is_one_line(tmp_path: Path) -> None:
     pytest.importorskip("memray")
-    with pytest.raises(SubjectError, match="memray cannot watch here"):
+    with pytest.raises(SubjectError, match="memray cannot run here"):
         allocations.track(lambda: None, 1, tmp_path / "no" / "folder.bin")
 
 

@@ -172,7 +172,7 @@ async def coroutine() -> None: ...
 
 @pytest.mark.parametrize(
     ("function", "words"),
-    [(len, "not a function written in Python"), (near, "takes measured, megabytes"), (coroutine, "is a coroutine")],
+    [(len, "not a Python function"), (near, "takes measured, megabytes"), (coroutine, "is a coroutine")],
 )
 def test_what_has_no_lines_to_call_is_refused(function: Callable[..., object], words: str) -> None:
     with pytest.raises(BadInput, match=words):

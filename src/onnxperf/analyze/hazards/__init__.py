@@ -1,1 +1,1 @@
-"""Hazards: what is known to cost time or memory, one file each; `base` first."""
+"""Hazards: patterns known to cost time or memory, one file each; start with `base`."""

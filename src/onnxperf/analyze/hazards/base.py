@@ -1,4 +1,4 @@
-"""What a finder of hazards looks at."""
+"""Facts that hazard finders use."""
 
 from __future__ import annotations
 
@@ -17,44 +17,44 @@ class ArenaUse(Struct, frozen=True, kw_only=True):
     """Memory of onnxruntime's arena in a steady call."""
 
     held_bytes: int
-    """What it took from the system."""
+    """Memory taken from the system."""
     loaded_bytes: int
-    """What of that was in use before the first call: weights that kernels have packed."""
+    """Part of it in use before the first call: weights packed by kernels."""
     planned_bytes: int
-    """The least that intermediate results and outputs need: the largest live set over the nodes."""
+    """Minimum for intermediate results and outputs: the largest live set over all nodes."""
 
 
 class Facts(Struct, frozen=True, kw_only=True):
-    """What is known of a model and its session before anything is tried."""
+    """Facts about a model and its session before any remedy is tested."""
 
     profile: Profile
     """Executed nodes with their times, shapes, providers and original nodes."""
     inspection: Inspection
-    """What the model's file says."""
+    """Facts from the model file."""
     session: SessionOptions
-    """The session that was profiled, which is also the baseline of all trials."""
+    """The profiled session, which is also the baseline of all candidates."""
     cores: int
-    """Physical cores that may be used."""
+    """Available physical cores."""
     call_ns: float | None = None
-    """Time of an undisturbed call without the profiler, in nanoseconds; None where it was not measured."""
+    """Time of an undisturbed call without the profiler, in nanoseconds; None if not measured."""
     busy: float | None = None
-    """Processors that calls keep busy on average: CPU time of all threads / time; None where it was not measured."""
+    """Average number of processors that calls keep busy: CPU time of all threads / time; None if not measured."""
     arena: ArenaUse | None = None
-    """What onnxruntime's arena holds; None where the trace does not say."""
+    """Memory of onnxruntime's arena; None if the trace lacks it."""
     copies: tuple[InputCopy, ...] = ()
-    """Inputs that every call copies, because they have another type or are not contiguous."""
+    """Inputs copied by every call because their type differs or they are not contiguous."""
     denormals: dict[str, float] | None = None
-    """Tensors with denormal numbers in a call on these inputs, and the part of their elements; None: unknown."""
+    """Tensors with denormal numbers in a call on these inputs, and their share of the elements; None if unknown."""
 
     @property
     def run_us(self) -> float:
-        """The measured inference in the trace, or the sum of its nodes where the trace has no more."""
+        """Measured time of an inference, or the sum of its nodes if the trace contains nothing else."""
         return self.profile.usual_run_us or self.profile.usual_nodes_us
 
     def share_of(self, rows: Iterable[NodeTime]) -> float:
-        """Part of the measured inference in these nodes, from 0 to 1."""
+        """Share of the measured inference spent in these nodes, from 0 to 1."""
         return min(sum_of(rows) / self.run_us, 1.0) if self.run_us > 0 else 0.0
 
 
 Finder = Callable[[Facts], Iterator[Hazard]]
-"""Every file of this folder but this one has one, named `find`."""
+"""Every hazard file of this folder defines one, named `find`."""

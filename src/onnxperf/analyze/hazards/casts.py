@@ -1,4 +1,4 @@
-"""Cast nodes that take a part of the time that matters."""
+"""Cast nodes that take a significant share of the time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FEWEST_NODES, _SMALLEST_SHARE = 4, 0.05
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
-    """Several Casts that take time together."""
+    """Several Casts that together take time."""
     profile, idle = facts.profile, len(facts.inspection.idle_casts)
     nodes = executed_where(profile, lambda node: node.op_name == "Cast")
     share = share_of(profile, nodes)
@@ -24,7 +24,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
         return
     added = sum(1 for node in nodes if not node.sources)
     parts = [_idle(idle, len(facts.inspection.casts))] if idle else []
-    parts += [f"onnxruntime added {added}, because it has no kernel for a type"] if added else []
+    parts += [f"onnxruntime added {added} because it lacks kernels for a type"] if added else []
     why = "".join(f"; {part}" for part in parts)
     elimination = "optimization.enable_cast_chain_elimination"
     yield Hazard(
@@ -32,7 +32,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
         title="Cast storm",
         evidence=f"{count(len(nodes), 'Cast node')} executed ({_types(nodes)}), {share_percent(share)} of the time"
         f"{why}",
-        remedy="keep one type through the model; where it is float16, export it in float32 for a CPU",
+        remedy="use one type throughout the model; for a CPU, export float16 models in float32",
         nodes=names_of(nodes),
         share=share,
         trials=(

@@ -1,4 +1,4 @@
-"""Inputs that every call casts or copies before the model sees them."""
+"""Inputs that every call casts or copies before running the model."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from onnxperf.wording.numbers import spoken_size
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
-    """Given inputs of another type or byte order, or whose elements do not lie one after the other."""
+    """Given inputs with another type or byte order, or that are not contiguous."""
     if not facts.copies:
         return
     yield Hazard(
         kind="converted-inputs",
         title="converted inputs",
         evidence=f"in every call, {first_of([_text(each) for each in facts.copies])}",
-        remedy="convert the inputs once, before the first call: numpy.ascontiguousarray with the type of the model",
+        remedy="convert the inputs once, before the first call: numpy.ascontiguousarray with the model's type",
         trials=(Trial(name="inputs converted once", ready_inputs=True),),
     )
 

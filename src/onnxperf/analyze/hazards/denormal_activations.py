@@ -1,4 +1,4 @@
-"""Denormal numbers among the values that a model computes, with which processors are slow."""
+"""Denormal numbers among the values computed by a model, which slow down processors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ENTRY = "session.set_denormal_as_zero"
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
-    """Tensors with denormals in a call on these inputs; where nothing is known of them, the trial decides."""
+    """Tensors with denormals in a call on these inputs; if unknown, the race decides."""
     if facts.session.options.get(ENTRY) == "1" or facts.denormals == {}:
         return
     found = sorted((facts.denormals or {}).items(), key=lambda item: -item[1])
@@ -24,7 +24,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
         title="denormal activations",
         evidence=f"{count(len(found), 'tensor')} with denormal numbers: {first_of(texts, 3)}"
         if found
-        else "the intermediate results were too large to be looked at",
+        else "the intermediate results were too large to check",
         remedy="let the session treat denormal numbers as zero",
         nodes=tuple(node.name for node in made),
         share=facts.share_of(made) if made else None,

@@ -1,4 +1,4 @@
-"""Weights that are denormal numbers, with which processors compute many times slower."""
+"""Weights that are denormal numbers, which slow down processors many times."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from onnxperf.wording.names import first_of
 from onnxperf.wording.numbers import count, grouped, sampled_percent
 
 _FEWEST = 1e-3
-"""Part of the elements of a tensor; fewer cost no time that could be measured."""
+"""Minimum share of a tensor's elements; fewer cost no measurable time."""
 _SMALLEST_SHARE = 0.01
-"""Of the nodes that use them."""
+"""Minimum share of time in the nodes that use them."""
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
-    """Stored tensors of which a part that matters is denormal."""
+    """Stored tensors with a significant share of denormal elements."""
     found = [each for each in facts.inspection.denormals if each.denormals >= _FEWEST * each.elements]
     if not found:
         return
@@ -34,7 +34,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
         kind="denormal-weights",
         title="denormal weights",
         evidence=f"{grouped(number)} of the {grouped(elements)} elements of {where} are denormal numbers{used}",
-        remedy="replace weights below 1.2e-38 by zero when the model is exported, or flush denormals to zero",
+        remedy="replace weights below 1.2e-38 with zero when exporting the model, or flush denormals to zero",
         nodes=names_of(times),
         share=share,
         trials=(

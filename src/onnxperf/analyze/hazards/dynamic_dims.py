@@ -1,4 +1,4 @@
-"""Symbolic dimensions: what depends on them is computed in every call, and cannot be fused or planned."""
+"""Symbolic dimensions: values that depend on them are computed in every call and cannot be fused or planned."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _FOLLOWING = frozenset(
         "ConstantOfShape",
     }
 )
-"""What is computed from shapes, where it is done with whole numbers."""
+"""Operators applied to shapes, if their outputs are integers."""
 _MOST_ELEMENTS = 8
-"""Of a tensor that is a shape, or a part of one."""
+"""Maximum number of elements of a tensor that counts as a shape or a part of one."""
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
-    """Nodes that only compute shapes, in a model whose inputs have symbolic dimensions."""
+    """Nodes that only compute shapes in a model with symbolic input dimensions."""
     sizes = sizes_of_symbols(facts)
     nodes = executed_where(facts.profile, _computes_shapes)
     share = share_of(facts.profile, nodes)
@@ -56,7 +56,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
 
 
 def sizes_of_symbols(facts: Facts) -> dict[str, int]:
-    """The sizes that symbolic dimensions had in the profile, where tensors show them."""
+    """Sizes of symbolic dimensions in the profile, as far as tensor shapes reveal them."""
     inspection = facts.inspection
     found: dict[str, int] = {}
     for name, shape in _shapes(facts):
@@ -69,7 +69,7 @@ def sizes_of_symbols(facts: Facts) -> dict[str, int]:
 
 
 def _shapes(facts: Facts) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Tensors of the model whose shapes the profile shows: inputs of nodes that were kept first, then results."""
+    """Tensors of the model with shapes known from the profile: first inputs of unchanged nodes, then results."""
     graph = facts.inspection.graph
     executed = executed_as_written(facts.profile, graph)
     fed = set(graph.inputs)

@@ -1,4 +1,4 @@
-"""Einsum nodes, which onnxruntime computes by a general method."""
+"""Einsum nodes, which onnxruntime computes with a generic method."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
         kind="einsums",
         title="Einsum nodes",
         evidence=f"{count(len(nodes), 'Einsum node')} executed, {sampled_percent(share)} of the time{with_them}",
-        remedy="replace them by MatMul, Mul and Transpose; `onnxperf einsum` finds the fastest graph",
+        remedy="replace them with MatMul, Mul and Transpose; `onnxperf einsum` finds the fastest graph",
         nodes=names_of(nodes),
         share=share,
         trials=(Trial(name="rewrite einsum", rewrite="einsum"),),

@@ -1,4 +1,4 @@
-"""Work in float16 on a processor for which onnxruntime has hardly any kernels of that type."""
+"""Work in float16 on a CPU, for which onnxruntime has hardly any float16 kernels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CPU = "CPUExecutionProvider"
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
-    """A model with float16 tensors whose nodes run on the CPU, with Casts added or operators taken apart for it."""
+    """A float16 model on the CPU for which onnxruntime added Casts or decomposed operators."""
     half = [name for name, each in facts.inspection.tensors.items() if each.dtype == "float16"]
     parts_of = Counter(node.sources for node in facts.profile.nodes)
     nodes = executed_where(facts.profile, lambda node: _is_added(node, parts_of) and node.provider in ("", _CPU))
@@ -25,12 +25,12 @@ def find(facts: Facts) -> Iterator[Hazard]:
     casts = sum(node.op_name == "Cast" for node in nodes)
     apart = {name for node in nodes if node.op_name != "Cast" for name in node.sources}
     parts = [count(casts, "Cast") + " added"] if casts else []
-    parts += [f"{count(len(apart), 'operator')} taken apart into {count(len(nodes) - casts, 'node')}"] if apart else []
+    parts += [f"{count(len(apart), 'operator')} decomposed into {count(len(nodes) - casts, 'node')}"] if apart else []
     yield Hazard(
         kind="float16",
         title="float16 on a CPU",
-        evidence=f"{count(len(half), 'tensor is', 'tensors are')} float16, for which onnxruntime lacks kernels "
-        f"on a CPU: {' and '.join(parts)}, {sampled_percent(share)} of the time",
+        evidence=f"{count(len(half), 'tensor is', 'tensors are')} float16, for which onnxruntime lacks CPU kernels: "
+        f"{' and '.join(parts)}, {sampled_percent(share)} of the time",
         remedy="export the model in float32 for a CPU",
         nodes=names_of(nodes),
         share=share,
@@ -39,7 +39,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
 
 
 def _is_added(node: NodeTime, parts_of: Mapping[tuple[str, ...], int]) -> bool:
-    """A Cast that is in no original, or a part of an operator that was replaced by the nodes of its definition."""
+    """A Cast without an original, or a part of an operator replaced by the nodes of its definition."""
     if not node.sources:
         return node.op_name == "Cast"
     return len(node.sources) == 1 and parts_of[node.sources] > 1

@@ -14,18 +14,18 @@ _SMALLEST_SHARE = 0.01
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
-    """Executed nodes with a float64 tensor, Casts left out."""
+    """Executed nodes with a float64 tensor, except Casts."""
     nodes = executed_where(facts.profile, _is_float64)
     share = share_of(facts.profile, nodes)
     if share is None or share < _SMALLEST_SHARE:
         return
     stored = facts.inspection.float64_bytes
-    weights = f"; {size(stored)} of weights are stored so" if stored else ""
+    weights = f"; {size(stored)} of weights are stored as float64" if stored else ""
     yield Hazard(
         kind="float64",
         title="float64 work",
         evidence=f"{count(len(nodes), 'node')} computed in float64, {sampled_percent(share)} of the time{weights}",
-        remedy="export the model in float32 if its precision suffices",
+        remedy="export the model in float32 if that precision suffices",
         nodes=names_of(nodes),
         share=share,
         trials=(Trial(name="rewrite float32", rewrite="float32", approximate=True),),

@@ -1,4 +1,4 @@
-"""Reorders into a blocked layout, which may cost more than convolutions win by it."""
+"""Reorders into a blocked layout, which may cost more than convolutions gain from it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from onnxperf.records.advice import Hazard, Trial
 from onnxperf.wording.numbers import count, share_percent
 
 _REORDERS = ("ReorderInput", "ReorderOutput")
-"""What onnxruntime inserts around convolutions in the layout NCHWc."""
+"""Operators inserted by onnxruntime around convolutions in the NCHWc layout."""
 _OPTIMIZER = "NchwcTransformer"
 _LEAST_SHARE = 0.01
-"""Part of an inference below which nothing could be won."""
+"""Share of an inference below which there is nothing to gain."""
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
-    """Reorders that take a part of the time."""
+    """Reorders that take a significant share of the time."""
     nodes = [node for node in facts.profile.nodes if node.op_name in _REORDERS]
     share = facts.share_of(nodes)
     if not nodes or share < _LEAST_SHARE:
@@ -25,9 +25,9 @@ def find(facts: Facts) -> Iterator[Hazard]:
     yield Hazard(
         kind="layout-reorders",
         title="layout reorders",
-        evidence=f"{count(len(nodes), 'node')} that onnxruntime inserted to change the layout of tensors for "
+        evidence=f"{count(len(nodes), 'node')} inserted by onnxruntime to change the layout of tensors for "
         f"convolutions {verb} {share_percent(share)} of an inference",
-        remedy="open the session without the optimiser that inserts them",
+        remedy="disable the optimizer that inserts them",
         nodes=tuple(node.name for node in nodes),
         share=share,
         trials=(
@@ -38,5 +38,5 @@ def find(facts: Facts) -> Iterator[Hazard]:
 
 
 def _left_out(facts: Facts) -> str:
-    """The optimisers that the session leaves out already, and the one that inserts reorders."""
+    """The optimizers already disabled in the session, and the one that inserts reorders."""
     return "+".join(dict.fromkeys([*facts.session.disabled_optimizers, _OPTIMIZER]))

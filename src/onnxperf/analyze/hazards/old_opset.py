@@ -1,4 +1,4 @@
-"""A model in an old version of ONNX's operators, for which onnxruntime has fewer kernels and fusions."""
+"""A model with an old opset, for which onnxruntime has fewer kernels and fusions."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from onnxperf.analyze.hazards.base import Facts
 from onnxperf.records.advice import Hazard, Trial
 
 _OLD = 13
-"""Versions below are from before 2021; most fusions of onnxruntime are written for this one and newer ones."""
+"""Older versions date from before 2021; most fusions of onnxruntime target this version or newer."""
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
-    """An opset below the one that onnxruntime's optimisers expect."""
+    """An opset older than onnxruntime's optimizers expect."""
     found, newest = facts.inspection.opset, facts.inspection.newest_opset
     if not 0 < found < _OLD:
         return
-    known = f"; onnxruntime here knows {newest}" if newest else ""
+    known = f"; the installed onnxruntime supports up to {newest}" if newest else ""
     yield Hazard(
         kind="old-opset",
         title="old opset",

@@ -1,4 +1,4 @@
-"""Nodes that run on another execution provider than the one that was requested."""
+"""Nodes that run on a different execution provider than requested."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SUFFIX = "executionprovider"
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
-    """Nodes whose provider is not that of the session; each may copy its tensors there and back."""
+    """Nodes whose provider differs from the session's; each may copy its tensors back and forth."""
     wanted = _short(facts.session.provider)
     nodes = [node for node in facts.profile.nodes if node.provider and _short(node.provider) != wanted]
     if not nodes:
@@ -32,7 +32,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
         title="another provider",
         evidence=f"{which} on {elsewhere} instead of {name_of(facts.session.provider)} ({share_percent(share)} of an "
         f"inference): {first_of(operators)}",
-        remedy="run the whole model on one provider, or replace the operators that the provider lacks",
+        remedy="run the whole model on one provider, or replace operators that the provider does not support",
         nodes=tuple(node.name for node in nodes),
         share=share,
         trials=trials,

@@ -1,4 +1,4 @@
-"""Initialisers that are inputs, too: onnxruntime must not fold them, nor fuse what uses them."""
+"""Initializers that are also inputs: onnxruntime can neither fold them nor fuse the nodes that use them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def find(facts: Facts) -> Iterator[Hazard]:
     times = touching(facts.profile, users)
     share = share_of(facts.profile, times)
     used = f"; the nodes that use them take {sampled_percent(share)} of the time" if share is not None else ""
-    counted = count(len(names), "initialiser is an input, too", "initialisers are inputs, too")
+    counted = count(len(names), "initializer is also an input", "initializers are also inputs")
     yield Hazard(
         kind="overridable-weights",
         title="weights that are inputs",
         evidence=f"{counted}: {first_of(names, 3)}{used}",
-        remedy="export the model without initialisers among its inputs",
+        remedy="export the model without initializers among its inputs",
         nodes=names_of(times),
         share=share,
         trials=(Trial(name="rewrite fix-initialisers", rewrite="fix-initialisers"),),

@@ -1,4 +1,4 @@
-"""Threads that wait in a loop and so use processors while they have nothing to do."""
+"""Threads that wait in a loop and thereby use processors while idle."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from onnxperf.wording.numbers import count, significant
 
 ENTRY = "session.intra_op.allow_spinning"
 _LEAST_BUSY = 1.2
-"""Processors that a call keeps busy on average, from which on threads beside the first one matter."""
+"""Average number of busy processors from which threads other than the first matter."""
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
@@ -22,10 +22,10 @@ def find(facts: Facts) -> Iterator[Hazard]:
     yield Hazard(
         kind="spinning",
         title="spinning threads",
-        evidence=f"calls keep {significant(busy)} of {count(threads, 'thread')} busy on average, those that wait "
-        "in a loop included",
-        remedy="let idle threads sleep; this matters where other work shares the processors, or calls have pauses "
-        "(`every=50ms` of a bench shows it at the pace of your calls)",
+        evidence=f"calls keep {significant(busy)} of {count(threads, 'thread')} busy on average, including "
+        "those that wait in a loop",
+        remedy="let idle threads sleep; this matters if other work shares the processors or calls have pauses "
+        "(test it at your own pace with a bench, such as `every=50ms`)",
         goal="cpu",
         trials=(Trial(name=f"{ENTRY}=0", settings={ENTRY: "0"}),),
     )

@@ -9,12 +9,12 @@ from onnxperf.records.advice import Hazard, Trial
 from onnxperf.wording.numbers import count, microseconds, share_percent
 
 _SHORT_US = 200.0
-"""A node below this has little that could be divided among threads."""
+"""Shorter nodes have little work to divide among threads."""
 _LEAST_SHARE = 0.2
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
-    """Several threads, while a part of the time is in short nodes."""
+    """Several threads while much of the time is spent in short nodes."""
     threads = facts.session.threads or facts.cores
     short = [node for node in facts.profile.nodes if node.usual_us < _SHORT_US]
     share = facts.share_of(short)
@@ -25,8 +25,8 @@ def find(facts: Facts) -> Iterator[Hazard]:
         kind="surplus-threads",
         title="surplus threads",
         evidence=f"the session has {count(threads, 'thread')}, and {count(len(short), 'node')} of less than "
-        f"{microseconds(_SHORT_US)} each take {share_percent(share)} of an inference: little to divide",
-        remedy="give the session fewer threads",
+        f"{microseconds(_SHORT_US)} each take {share_percent(share)} of an inference: little work to divide",
+        remedy="use fewer threads",
         nodes=tuple(node.name for node in short),
         share=share,
         trials=tuple(Trial(name=f"threads={each}", settings={"threads": str(each)}) for each in numbers),

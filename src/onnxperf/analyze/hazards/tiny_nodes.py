@@ -1,4 +1,4 @@
-"""Nodes so small that calling them costs more than what they compute."""
+"""Nodes so small that calling them costs more than computing them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from onnxperf.records.advice import Hazard, Trial
 from onnxperf.wording.numbers import mean_count, time_text
 
 _TINY_NS = 5e3
-"""Mean time of a node, without the profiler, below which it is mostly the work around its kernel."""
+"""Mean time of a node, without the profiler, below which it is mostly overhead around its kernel."""
 _CALL_NS = 50e3
-"""Time of a call below which the call itself is a part that matters, however few nodes there are."""
+"""Time of a call below which the overhead of the call itself matters, regardless of the number of nodes."""
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
-    """A call that is short for the number of nodes that it executes."""
+    """A call that is short for the number of executed nodes."""
     executed = sum(node.calls for node in facts.profile.nodes) / max(facts.profile.iterations, 1)
     if not executed or not facts.call_ns or facts.call_ns >= max(_TINY_NS * executed, _CALL_NS):
         return
@@ -29,7 +29,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
     yield Hazard(
         kind="tiny-nodes",
         title="tiny nodes",
-        evidence=f"a call of {time_text(facts.call_ns)} executes {nodes}: the work around kernels matters",
-        remedy="do less around the model in each call, or give it larger batches",
+        evidence=f"a call of {time_text(facts.call_ns)} executes {nodes}: overhead around kernels matters",
+        remedy="reduce the overhead of each call, or use larger batches",
         trials=tuple(trials),
     )

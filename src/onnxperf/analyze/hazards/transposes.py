@@ -1,4 +1,4 @@
-"""Transpose nodes that take a part of the time that matters."""
+"""Transpose nodes that take a significant share of the time."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from onnxperf.wording.numbers import count, share_percent
 
 _FEWEST_NODES, _SMALLEST_SHARE = 3, 0.05
 _MOST_BETWEEN = 8
-"""Nodes between two Transposes that may still be merged."""
+"""Maximum number of nodes between two Transposes that can be merged."""
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
-    """Several Transposes that take time together."""
+    """Several Transposes that together take time."""
     profile, original = facts.profile, len(facts.inspection.transposes)
     nodes = executed_where(profile, lambda node: node.op_name == "Transpose")
     share = share_of(profile, nodes)
@@ -32,7 +32,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
         kind="transposes",
         title="Transpose storm",
         evidence=f"{count(len(nodes), 'Transpose node')} executed, {share_percent(share)} of the time{origin}",
-        remedy="export the model in the layout that its operators need, so that fewer Transposes are left",
+        remedy="export the model in the layout that its operators need, so that fewer Transposes remain",
         nodes=names_of(nodes),
         share=share,
         trials=tuple(trials),
@@ -40,7 +40,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
 
 
 def _follow_each_other(graph: Graph) -> bool:
-    """Whether a Transpose takes what another one made, perhaps behind operators with one input."""
+    """Whether a Transpose uses the output of another one, possibly through operators with one input."""
     makers = {name: node for node in graph.nodes for name in node.outputs}
     for node in graph.nodes:
         maker = makers.get(node.inputs[0]) if node.op_type == "Transpose" and node.inputs else None

@@ -1,4 +1,4 @@
-"""An attention that is executed as single nodes."""
+"""An attention that is executed as separate nodes."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from onnxperf.analyze.graphs.unfused import unfused_hazard
 from onnxperf.analyze.hazards.base import Facts
 from onnxperf.records.advice import Hazard, Trial
 
-_OPTIMISER = "try the optimiser of onnxruntime.transformers on the model, and race its result"
-_GUARD = "leave out the test for NaN behind the Softmax, which has an effect only where a whole row is masked"
+_OPTIMISER = "run the optimizer of onnxruntime.transformers on the model and race the result"
+_GUARD = "remove the NaN check after the Softmax, which has an effect only if a whole row is masked"
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
-    """Attentions whose Softmax is executed by itself."""
+    """Attentions whose Softmax is executed separately."""
     guards = _guards(facts)
     found = unfused_hazard(
         facts.profile,
         facts.inspection,
         "attention",
-        "attention that is not fused",
+        "unfused attention",
         _GUARD if guards else _OPTIMISER,
         guards,
     )
@@ -29,7 +29,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
 
 
 def _guards(facts: Facts) -> tuple[Trial, ...]:
-    """A trial without the tests for NaN that torch's exporter writes: a mask that is finite never makes one."""
+    """A candidate without the NaN checks written by torch's exporter: a finite mask never produces NaN."""
     inspection = facts.inspection
     operators = {node.name: node.op_type for node in inspection.graph.nodes}
     attentions = [each for each in inspection.patterns if each.kind == "attention"]

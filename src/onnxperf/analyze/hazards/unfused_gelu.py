@@ -1,4 +1,4 @@
-"""A Gelu that is spelled out in several nodes, and executed so."""
+"""A Gelu that is written and executed as several nodes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from onnxperf.records.advice import Hazard, Trial
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
-    """Gelus whose Erf or Tanh is executed by itself."""
+    """Gelus whose Erf or Tanh is executed separately."""
     found = unfused_hazard(
         facts.profile,
         facts.inspection,
         "gelu",
-        "Gelu that is not fused",
+        "unfused Gelu",
         "write it as one Gelu node, or as x / sqrt(2), Erf, + 1, * x, * 0.5 with nothing in between",
         (Trial(name="rewrite gelu", rewrite="gelu"),),
     )

@@ -1,4 +1,4 @@
-"""A LayerNormalization that is spelled out in several nodes, and executed so."""
+"""A LayerNormalization that is written and executed as several nodes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from onnxperf.records.advice import Hazard, Trial
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
-    """Normalisations whose subtraction of the mean is executed by itself."""
+    """Normalizations whose subtraction of the mean is executed separately."""
     found = unfused_hazard(
         facts.profile,
         facts.inspection,
         "layernorm",
-        "LayerNormalization that is not fused",
-        "export with opset 17 or newer, in which it is one node",
+        "unfused LayerNormalization",
+        "export with opset 17 or newer, where it is a single node",
         (Trial(name="rewrite layernorm", rewrite="layernorm"),),
     )
     if found is not None:

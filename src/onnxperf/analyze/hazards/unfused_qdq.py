@@ -1,4 +1,4 @@
-"""A quantised model in which products are computed in float32 between DequantizeLinear and QuantizeLinear."""
+"""A quantized model that computes products in float32 between DequantizeLinear and QuantizeLinear."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from onnxperf.records.advice import Hazard, Trial
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
-    """Products that have dequantised operands, and are executed in float32."""
+    """Products with dequantized operands that are executed in float32."""
     found = unfused_hazard(
         facts.profile,
         facts.inspection,
         "qdq",
-        "quantised product that is computed in float32",
-        "quantise both operands and the result of these nodes, or leave them out of the quantisation",
+        "quantized product computed in float32",
+        "quantize both operands and the result of these nodes, or exclude them from quantization",
         (Trial(name="session.disable_quant_qdq=1", settings={"session.disable_quant_qdq": "1"}),),
     )
     if found is not None:

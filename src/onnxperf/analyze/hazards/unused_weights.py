@@ -1,4 +1,4 @@
-"""Initialisers that no node uses: they are read and stored for nothing."""
+"""Unused initializers, which are read and stored for nothing."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from onnxperf.wording.names import first_of
 from onnxperf.wording.numbers import count, size
 
 _FEWEST_BYTES = 1024
-"""Fewer matter to nothing."""
+"""Smaller amounts are negligible."""
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
-    """Initialisers without a user that are large enough to matter."""
+    """Unused initializers that are large enough to matter."""
     unused = facts.inspection.unused
     stored = sum(each.nbytes for each in unused)
     if stored < _FEWEST_BYTES:
@@ -22,8 +22,8 @@ def find(facts: Facts) -> Iterator[Hazard]:
     yield Hazard(
         kind="unused-weights",
         title="unused weights",
-        evidence=f"{count(len(unused), 'initialiser')} with {size(stored)} that nothing uses: "
+        evidence=f"{count(len(unused), 'unused initializer')} with {size(stored)}: "
         f"{first_of([each.name for each in unused], 3)}",
-        remedy="leave them out when the model is exported",
+        remedy="omit them when exporting the model",
         trials=(Trial(name="rewrite drop-unused", rewrite="drop-unused"),),
     )

@@ -1,1 +1,1 @@
-"""What is decided: verdicts, winners, agreement, growth and how a run ended."""
+"""Judgments: verdicts, winners, agreement, growth and the outcome of runs."""

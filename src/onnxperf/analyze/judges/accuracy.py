@@ -1,4 +1,4 @@
-"""Do two results agree, and if not, by how much? The one comparison of outputs that there is."""
+"""The comparison of outputs: whether two results agree, and if not, by how much they differ."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from onnxperf.records.check import Difference
 RTOL = 1e-3
 ATOL = 1e-5
 Form = Literal["exact", "precision", "table"]
-"""What may differ in form: nothing, between models and runtimes; the precision of floats, where a model of a framework
-is the other side; where that is an estimator or any callable, also a vector in place of a column, and a type that holds
-the same numbers (labels as float64)."""
+"""Allowed differences in form. exact: none (models and runtimes). precision: the precision of floats (framework
+models). table: also a vector instead of a column, and another type with the same values, such as labels as float64
+(estimators and callables)."""
 
 
 def compare_outputs(
@@ -26,19 +26,19 @@ def compare_outputs(
     atol: float = ATOL,
     form: Form = "exact",
 ) -> tuple[Difference, ...]:
-    """Compare outputs one by one; both sides have them in the same order."""
+    """Compare outputs one by one, in the same order on both sides."""
     return tuple(compare(name, a, b, rtol, atol, form) for name, a, b in zip(names, first, second, strict=True))
 
 
 def compare(
     name: str, first: Any, second: Any, rtol: float = RTOL, atol: float = ATOL, form: Form = "exact"
 ) -> Difference:
-    """Compare two values: tensors, strings, lists of them, dictionaries, or nothing.
+    """Compare two values: tensors, strings, lists of them, dictionaries, or None.
 
-    Types and shapes are compared exactly, and so are integers, bools and texts, whatever the relative tolerance is;
-    integers of at most 16 bits, as quantised models return them, may differ by the absolute one, where that is 1 or
-    more. Floats are compared within both tolerances, which are the same for both sides. NaN equals NaN, an infinity one
-    of the same sign, and -0.0 equals 0.0.
+    Types and shapes must match exactly, and so must integers, bools and strings, regardless of the relative tolerance.
+    Integers of up to 16 bits, as returned by quantized models, may differ by the absolute tolerance if that is 1 or
+    more. Floats are compared within both tolerances, symmetrically. NaN equals NaN, infinities with equal signs are
+    equal, and -0.0 equals 0.0.
     """
     parts = []
     for pair in _leaves("", first, second):
@@ -51,7 +51,7 @@ def compare(
 
 
 class _Pair(NamedTuple):
-    """Two arrays at the same place, or how the structures differ there."""
+    """Two arrays at the same position, or how the structures differ there."""
 
     path: str
     mismatch: str
@@ -65,7 +65,7 @@ def _leaves(path: str, first: Any, second: Any) -> Iterator[_Pair]:
         yield _Pair(path, mismatch)
     elif isinstance(first, dict):
         for key in first:
-            # The values of a map are plain numbers, of whatever type a runtime holds them in.
+            # The values of a map are plain numbers, whose type depends on the runtime.
             values = (_plain(side[key]) for side in (first, second))
             yield from _leaves(f"{path}[{_plain(key)!r}] ", *values)
     elif isinstance(first, list | tuple):
@@ -80,7 +80,7 @@ def _plain(value: Any) -> Any:
 
 
 def _array(value: Any) -> Any:
-    """A value as an array; Python's own numbers in one are an array of numbers."""
+    """A value as an array; object arrays of Python numbers become numeric arrays."""
     array = np.asarray(value)
     if type_name(array) != "object":
         return array
@@ -92,7 +92,7 @@ def _array(value: Any) -> Any:
 
 
 def _mismatch(first: Any, second: Any) -> str:
-    """How the structures of two values differ; empty when they do not."""
+    """How the structures of two values differ; empty if they do not."""
     families = (dict, (list, tuple), type(None))
     if any(isinstance(first, family) != isinstance(second, family) for family in families):
         return f"{_kind(first)} against {_kind(second)}"
@@ -112,7 +112,7 @@ def _kind(value: Any) -> str:
 
 
 def _unlike(a: Any, b: Any, form: Form) -> str:
-    """How the shapes and types of two arrays differ beyond what their form allows; empty when they do not."""
+    """How the shapes and types of two arrays differ beyond what their form allows; empty if they do not."""
     types = type_name(a), type_name(b)
     found = [] if a.shape == b.shape else [f"shapes {a.shape} and {b.shape}"]
     found += [] if _may_hold_the_same(*types, form) else [f"types {types[0]} and {types[1]}"]
@@ -120,7 +120,7 @@ def _unlike(a: Any, b: Any, form: Form) -> str:
 
 
 def _may_hold_the_same(ours: str, theirs: str, form: Form) -> bool:
-    """Whether elements of these types are compared at all; an integer is never taken for a float of fewer digits."""
+    """Whether elements of these types can be compared; integers are never compared with floats of lower precision."""
     if ours == theirs:
         return True
     if is_float(ours) and is_float(theirs):

@@ -1,4 +1,4 @@
-"""What trials gave: which helped in time, in CPU time or in memory, all of them judged together."""
+"""Results of remedies: which ones improve time, CPU time or memory, judged together."""
 
 from __future__ import annotations
 
@@ -20,40 +20,40 @@ from onnxperf.records.comparison import Comparison
 from onnxperf.records.race import Case, Subject
 
 TIME_SHARE = 0.7
-"""Part of the error probability for the speedups of all trials together (Holm)."""
+"""Share of the error probability for the speedups of all candidates (Holm)."""
 _CPU_SHARE = 0.1
-"""That for CPU times. What is left is for memory, of which there are two trials."""
+"""Share for CPU times. The rest is for memory, for which there are two candidates."""
 _LEAST_SAVED = 0.05
-"""Part of the CPU time or of the memory from which on a saving is a gain."""
+"""Share of the CPU time or memory from which a saving counts as a gain."""
 SCREENING = 0.35
-"""Part of the time for a first race of all trials, which shows who is not worth more."""
+"""Share of the time for a first race of all candidates, which drops hopeless ones."""
 _FEWEST_UNITS = 3
-"""Launches, or rounds where launches are fewer, of which all have to agree before a trial is dropped."""
+"""Minimum number of launches (or rounds, if there are fewer launches) that must all agree to drop a candidate."""
 _MANY_UNITS = 6
-"""From so many on, most of them are enough."""
-_NO_TIME = "no time was left to race it longer; increase `time`"
-_NOT_REPEATED = "more than the share of the hazard allows, and not measured again"
+"""From this number on, a majority is enough."""
+_NO_TIME = "there was no time left for a longer race; increase `time`"
+_NOT_REPEATED = "more than the share of the hazard allows, and the race was not repeated"
 _BY_CPU = Reading(lambda block: max((block.cpu_ns or 0) / block.calls, 1e-3), ALL_CALLS.by_unit)
 _ORDER: tuple[TrialOutcome, ...] = ("gain", "unexplained", "trade", "undecided", "none", "untried")
 
 
 class Attempt(NamedTuple):
-    """A trial of a hazard, and the subject of the race that tried it; several hazards may share one."""
+    """A candidate remedy of a hazard and its subject in the race; several hazards may share one."""
 
     hazard: Hazard
     trial: Trial
     subject: str
     problem: str = ""
-    """Why it could not be tried."""
+    """Why it could not be tested."""
 
 
 def judged_trials(
     attempts: Sequence[Attempt], race: Case | None, needs: Mapping[str, Sequence[int]], screening: Case | None = None
 ) -> tuple[Tried, ...]:
-    """Every trial with what the race says of it; `needs` has bytes of several processes by subject.
+    """Judge every candidate; `needs` contains bytes of several processes by subject.
 
-    A gain is claimed by the race alone. What the screening dropped, or left no time for, has its numbers from there:
-    other launches chose who races than those that prove a gain, so that the choice of the best flatters nothing.
+    Only the final race can claim a gain. Candidates dropped by the screening, or without time for the race, keep their
+    screening results. Since selection and proof use different launches, selection does not bias the gain.
     """
     subjects = _subjects(race)
     base = subjects.get(race.baseline or "") if race else None
@@ -78,13 +78,13 @@ def _is_unknown(subject: Subject | None) -> bool:
 
 
 def is_beyond_share(tried: Tried, share: float | None) -> bool:
-    """Whether it is faster than if all of that share of the time were gone (Amdahl), its interval included."""
+    """Whether it is faster, including its interval, than removing this share of the time would allow (Amdahl)."""
     least = tried.speedup if tried.speedup_low is None else tried.speedup_low
     return tried.verdict == "faster" and share is not None and least is not None and least * (1 - share) > 1
 
 
 def to_repeat(attempts: Sequence[Attempt], tried: Sequence[Tried]) -> list[str]:
-    """Subjects with a gain that the share of a hazard does not allow: they race once more before it is said."""
+    """Subjects with a gain larger than the share of a hazard allows; they race again before it is reported."""
     doubted = [
         attempt.subject
         for attempt, each in zip(attempts, tried, strict=True)
@@ -94,7 +94,7 @@ def to_repeat(attempts: Sequence[Attempt], tried: Sequence[Tried]) -> list[str]:
 
 
 def with_repeat(attempts: Sequence[Attempt], tried: Sequence[Tried], repeat: Case | None) -> tuple[Tried, ...]:
-    """Trials, where those whose gain was doubted have what their second race says: it alone counts."""
+    """Candidates, with doubted gains replaced by the results of their second race, which alone count."""
     doubted = to_repeat(attempts, tried)
     return tuple(
         _repeated(attempt, each, repeat) if attempt.subject in doubted else each
@@ -118,9 +118,9 @@ def _repeated(attempt: Attempt, tried: Tried, repeat: Case | None) -> Tried:
 
 
 def finalists(screening: Case, attempts: Sequence[Attempt], most: int) -> list[str]:
-    """Subjects that are worth a longer race, those that promise most first; others only if there is room for them.
+    """Subjects worth a longer race, most promising first; others only if there is room for them.
 
-    Trials against what costs CPU time or memory may be slower, so that their speed does not drop them.
+    Remedies for CPU time or memory may be slower, so they are not dropped because of their speed.
     """
     subjects = _subjects(screening)
     base = subjects.get(screening.baseline or "")
@@ -136,16 +136,16 @@ def finalists(screening: Case, attempts: Sequence[Attempt], most: int) -> list[s
 
 
 def why_dropped(subject: Subject, base: Subject, min_effect: float) -> str:
-    """Why a trial is not worth a longer race; empty where it is."""
+    """Why a candidate is not worth a longer race; empty if it is."""
     logs, unit = _units(subject, base)
     if len(logs) < _FEWEST_UNITS:
         return ""
     if max(logs) < 0:
-        return f"slower in every {unit}: not raced longer"
+        return f"slower in every {unit}: dropped after screening"
     if max(logs) < math.log1p(min_effect):
-        return f"no gain in any {unit}: not raced longer"
+        return f"no gain in any {unit}: dropped after screening"
     if len(logs) >= _MANY_UNITS and median(logs) < 0:
-        return f"slower in most {_PLURALS[unit]}: not raced longer"
+        return f"slower in most {_PLURALS[unit]}: dropped after screening"
     return ""
 
 
@@ -153,7 +153,7 @@ _PLURALS = {"launch": "launches", "set-up": "set-ups", "round": "rounds"}
 
 
 def _units(subject: Subject, base: Subject) -> tuple[list[float], str]:
-    """Log-speedups of launches or set-ups, or of rounds where these are too few; and what they are."""
+    """Log-speedups of launches or set-ups (of rounds if there are too few of these), and the name of the unit."""
     reading = reading_of((base, subject))
     rounds = paired(subject, base, reading)
     if rounds.evidence.units < _FEWEST_UNITS:
@@ -162,14 +162,14 @@ def _units(subject: Subject, base: Subject) -> tuple[list[float], str]:
 
 
 def _promise(subject: Subject, base: Subject) -> float:
-    """The median of its units; where there are enough, less their median deviation: ratios that disagree count less."""
+    """Median of its units, minus their median deviation if there are enough: inconsistent ratios count less."""
     logs, _ = _units(subject, base)
     middle = median(logs)
     return middle - (median(abs(each - middle) for each in logs) if len(logs) >= _MANY_UNITS else 0.0)
 
 
 def _screened(attempt: Attempt, screening: Case) -> Tried:
-    """A trial that the last race did not have."""
+    """A candidate that did not take part in the final race."""
     subjects = _subjects(screening)
     subject, base = subjects.get(attempt.subject), subjects.get(screening.baseline or "")
     found = _tried(attempt, subject, base, {}, {})
@@ -180,13 +180,13 @@ def _screened(attempt: Attempt, screening: Case) -> Tried:
 
 
 def best_of(hazard: Hazard, tried: Sequence[Tried]) -> Tried | None:
-    """The trial of a hazard that counts: the largest gain, or the nearest to one."""
+    """The candidate that counts for a hazard: the largest gain, or the nearest to one."""
     own = [each for each in tried if each.hazard == hazard.kind and each.trial in hazard.trials]
     return min(own, key=lambda each: (_ORDER.index(each.outcome), -gain_of(each, hazard.goal)), default=None)
 
 
 def gain_of(tried: Tried, goal: Goal) -> float:
-    """How many times better it is than the defaults, in what it gained."""
+    """Improvement factor over the defaults, in the resource it improves."""
     if gained_in(tried, goal) == "time":
         return tried.speedup or 0.0
     ratio = tried.cpu_ratio if goal == "cpu" else tried.memory_ratio
@@ -194,19 +194,19 @@ def gain_of(tried: Tried, goal: Goal) -> float:
 
 
 def gained_in(tried: Tried, goal: Goal) -> Goal:
-    """A trial that is faster gained time, whatever its hazard costs."""
+    """Resource improved by a candidate: time if it is faster, else the goal of its hazard."""
     return "time" if tried.verdict == "faster" else goal
 
 
 def best_rewrite(tried: Sequence[Tried]) -> Trial | None:
-    """The rewrite that makes the model fastest; None where none helps."""
+    """The rewrite with the largest gain; None if none helps."""
     gains = [each for each in tried if each.trial.rewrite and each.outcome in FASTER]
     best = max(gains, key=lambda each: each.speedup or 0.0, default=None)
     return best.trial if best else None
 
 
 def ranked(record: Advice) -> Advice:
-    """Hazards with the largest gain first: time, then CPU time and memory, then trades, and what did not help."""
+    """Hazards with the largest gain first: time, then CPU time and memory, then trades, then those without a gain."""
 
     def place(hazard: Hazard) -> tuple[int, bool, float, float]:
         best = best_of(hazard, record.tried)
@@ -222,7 +222,7 @@ def ranked(record: Advice) -> Advice:
     return replace(record, hazards=hazards, tried=tuple(tried))
 
 
-# ---------------------------------------------------------------- one trial
+# ---------------------------------------------------------------- one candidate
 
 
 def _counts_cpu(attempt: Attempt, subjects: Mapping[str, Subject]) -> bool:
@@ -256,7 +256,7 @@ def _tried(
 
 
 def _with_speedup(tried: Tried, subject: Subject, part: float) -> Tried:
-    """A trial with what a race says of its subject, which had this part of the time."""
+    """A candidate with the result of its subject in a race that had this share of the time."""
     found = Comparison.spelled(subject, "speedup")
     reason = _of_whole_time(found.reason, part)
     return replace(tried, status=subject.status, reason=reason, verdict=found.verdict, **found.named("speedup"))
@@ -267,13 +267,13 @@ def _with_cpu(tried: Tried, usage: Comparison) -> Tried:
 
 
 def _of_whole_time(reason: str, part: float) -> str:
-    """A reason with the time that would decide, of which a race has its part."""
+    """Scale the proposed time in a reason to the total time, of which a race gets a share."""
     whole = lambda found: f"`time={math.ceil(int(found[1]) / part)}`"  # noqa: E731
     return re.sub(r"`time=(\d+)`", whole, reason)
 
 
 def _saves(tried: Tried, goal: Goal) -> bool:
-    """Whether it takes less CPU time or memory, where that is what its hazard costs."""
+    """Whether it saves CPU time or memory, if that is the goal."""
     ends = {"cpu": (tried.cpu_ratio, tried.cpu_high), "memory": (tried.memory_ratio, tried.memory_high)}
     ratio, high = ends.get(goal, (None, None))
     return ratio is not None and high is not None and high < 1 and ratio <= 1 - _LEAST_SAVED
@@ -291,14 +291,14 @@ def _outcome(tried: Tried, goal: Goal) -> TrialOutcome:
 
 
 def _cpu_of(subject: Subject, base: Subject | None, judged: Mapping[str, Comparison]) -> Comparison:
-    """Its CPU time / that of the baseline: as it was judged, or without an interval."""
+    """CPU time / CPU time of the baseline: as judged, or without an interval."""
     if base is None or not base.cpu_ns or not subject.cpu_ns:
         return Comparison()
     return judged.get(subject.name) or Comparison(ratio=subject.cpu_ns / base.cpu_ns)
 
 
 def _cpu_ratios(subjects: Sequence[Subject], base: Subject | None) -> dict[str, Comparison]:
-    """CPU times of subjects / that of the baseline, by launches, at the levels of Holm's procedure."""
+    """CPU times of subjects / that of the baseline, over launches, at the levels of Holm's procedure."""
     if base is None or any(block.cpu_ns is None for each in (base, *subjects) for block in each.blocks):
         return {}
     different = {each.name: each for each in subjects}

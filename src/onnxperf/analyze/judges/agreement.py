@@ -1,4 +1,4 @@
-"""Outputs of two subjects, matched by name, else by order, or as the user gives it, and compared."""
+"""Match the outputs of two subjects (as given by the user, by name, or by order) and compare them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from onnxperf.records.options import Tolerances
 from onnxperf.wording.names import listed
 
 Outputs = tuple[list[str], list[Any]]
-"""Names (none where a callable gives none) and values."""
+"""Names (empty for a callable without names) and values."""
 
 
 Interface = tuple[Mapping[str, Any], Sequence[str]]
-"""The arrays that a model is fed, by name, and the names of its outputs."""
+"""The input arrays of a model by name, and the names of its outputs."""
 
 
 def disagreement(model: Outputs, source: Outputs, tolerances: Tolerances, form: Form = "exact") -> str:
-    """How the outputs of a source differ from those of the model; empty where they agree."""
+    """How the outputs of a source differ from those of the model; empty if they agree."""
     found = differences(model, source, tolerances, form)
     return "; ".join(difference_text(each) for each in found if not each.equal)
 
@@ -32,27 +32,27 @@ def disagreement(model: Outputs, source: Outputs, tolerances: Tolerances, form: 
 def differences(
     model: Outputs, source: Outputs, tolerances: Tolerances, form: Form = "exact"
 ) -> tuple[Difference, ...]:
-    """Every pair of matching outputs, compared; of models and runtimes, also what only one side has."""
+    """Compare all pairs of matching outputs; for models and runtimes, also report outputs of only one side."""
     pairs = matched(model, source, tolerances.match)
     names = [name for name, _, _ in pairs]
     alike = [in_form(ours, theirs, form) for _, ours, theirs in pairs]
     ours, theirs = [each for each, _ in alike], [each for _, each in alike]
     found = compare_outputs(names, ours, theirs, tolerances.rtol, tolerances.atol, form)
-    # A source may return less than its model, but not nothing at all: that would agree with everything.
+    # A source may return fewer outputs than its model, but not none: that would agree with everything.
     complete = tolerances.match or (form != "exact" and found)
     return found if complete else (*found, *_left_over(model[0], source[0], names))
 
 
 def _left_over(ours: Sequence[str], theirs: Sequence[str], compared: Sequence[str]) -> list[Difference]:
-    """Outputs that only one side has; where no name is shared, outputs were compared in order."""
+    """Outputs of only one side; if no names are shared, outputs are compared in order."""
     by_name = any(name in theirs for name in compared)
     others = [name for name in theirs if name not in compared] if by_name else theirs[len(compared) :]
     lacking = [(name, "first") for name in ours if name not in compared] + [(name, "second") for name in others]
-    return [Difference(name=name, equal=False, reason=f"only the {side} has it") for name, side in lacking]
+    return [Difference(name=name, equal=False, reason=f"only in the {side}") for name, side in lacking]
 
 
 def same_again(one: Outputs, other: Outputs, tolerances: Tolerances) -> bool:
-    """Whether two calls of the same thing agree; a callable gives its outputs no names."""
+    """Whether two calls of the same subject agree; outputs of a callable have no names."""
     first, second = one[1], other[1]
     names = [str(place) for place in range(len(first))]
     if len(first) != len(second):
@@ -61,7 +61,7 @@ def same_again(one: Outputs, other: Outputs, tolerances: Tolerances) -> bool:
 
 
 def in_form(ours: Any, theirs: Any, form: Form) -> tuple[Any, Any]:
-    """Both values, as tables the second one in the shape of the first as far as its values stay the same."""
+    """Both values; in table form, the second is reshaped like the first as far as its values are unaffected."""
     if form != "table":
         return ours, theirs
     if _is_table(ours) != _is_table(theirs):
@@ -73,17 +73,17 @@ def in_form(ours: Any, theirs: Any, form: Form) -> tuple[Any, Any]:
 
 
 def _is_table(value: Any) -> bool:
-    """What ZipMap returns: a dictionary per row."""
+    """Whether this is the result of a ZipMap: a dictionary per row."""
     return isinstance(value, list) and len(value) > 0 and all(isinstance(row, dict) for row in value)
 
 
 def _as_array(value: Any) -> Any:
-    """Rows of probabilities in the order of the classes, as scikit-learn has them."""
+    """Rows of probabilities in class order, as in scikit-learn."""
     return np.array([[float(row[key]) for key in row] for row in value]) if _is_table(value) else np.asarray(value)
 
 
 def unlike_interfaces(first: Interface, second: Interface) -> str:
-    """Why the outputs of two models cannot be compared; empty where these have the same names, on the same inputs."""
+    """Why the outputs of two models cannot be compared; empty if inputs and output names agree."""
     (ours, outputs), (theirs, others) = first, second
     unlike = unlike_inputs(ours, theirs)
     if not unlike and set(outputs) != set(others):
@@ -92,7 +92,7 @@ def unlike_interfaces(first: Interface, second: Interface) -> str:
 
 
 def unlike_values(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
-    """How the inputs of two models differ, in their values too; empty where they do not."""
+    """How the inputs of two models differ, including values; empty if they do not."""
     return unlike_inputs(ours, theirs) or _changed_values(ours, theirs)
 
 
@@ -102,7 +102,7 @@ def _changed_values(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
 
 
 def unlike_inputs(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
-    """How the inputs of two models differ in names, types and shapes; empty where they do not."""
+    """How the inputs of two models differ in names, types and shapes; empty if they do not."""
     if set(ours) != set(theirs):
         return f"inputs {listed(ours)} against {listed(theirs)}"
     pairs = ((name, _signature(array), _signature(theirs[name])) for name, array in ours.items())
@@ -120,7 +120,7 @@ def _same_values(a: Any, b: Any) -> bool:
 
 
 def matched(model: Outputs, source: Outputs, match: Mapping[str, str | int]) -> list[tuple[str, Any, Any]]:
-    """Pairs of outputs: as given, by name where the source has the names, else in order as far as both go."""
+    """Pairs of outputs: as given, by shared names, or else in order as far as both go."""
     names, values = model
     if match:
         return [(name, values[_place(name, names)], _output(source, wanted)) for name, wanted in match.items()]

@@ -1,4 +1,4 @@
-"""What tensors and copies leave unexplained of a need, and which settings of onnxruntime's arena are worth a trial."""
+"""Memory that tensors and copies do not explain, and the arena settings of onnxruntime worth testing."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from onnxperf.records.options import ArenaSetting
 
 UNEXPLAINED_BYTES = 20 * 10**6
 UNEXPLAINED_SHARE = 0.3
-"""What is left is named where it is more than both: so many bytes, and this part of the need."""
+"""Unexplained memory is reported above both limits: bytes, and share of the needed memory."""
 LONGEST_TRIAL_NS = 20 * 10**9
-"""A subject whose loading and calls took longer is not tried again: there are three settings."""
+"""A slower subject is not tested with other settings, of which there are three."""
 
 
 def unexplained_bytes(need: int | None, breakdown: Breakdown) -> int | None:
-    """What of a need is neither tensors nor copies of inputs, where that is much."""
+    """Needed memory that is neither tensors nor copies of inputs, if large."""
     if need is None or breakdown.planned_bytes is None:
         return None
     left = need - breakdown.planned_bytes - sum(copy.copied_bytes for copy in breakdown.copies)
@@ -23,16 +23,16 @@ def unexplained_bytes(need: int | None, breakdown: Breakdown) -> int | None:
 
 
 def settings_to_try(subject: MemorySubject) -> tuple[ArenaSetting, ...]:
-    """Settings under which a subject of onnxruntime may need less; none where all is explained or it takes long."""
+    """Arena settings with which a subject may need less; empty if everything is explained or it is slow."""
     unexplained = subject.breakdown is not None and subject.breakdown.unexplained_bytes is not None
     if not unexplained or sum(step.duration_ns for step in subject.steps) > LONGEST_TRIAL_NS:
         return ()
-    # Shrinkage is an option of a run, which only this style passes.
+    # Shrinkage is a run option, which only this call style passes.
     return ("off", "same-as-requested", *(("shrinkage",) if subject.call == "run" else ()))
 
 
 def trial_of(setting: ArenaSetting, subject: MemorySubject) -> ArenaTrial:
-    """What is kept of a subject that was measured with another setting."""
+    """The result of a subject measured with another setting."""
     if subject.status != "ok":
         return ArenaTrial(setting=setting, needed_bytes=None)
     steady = [step.duration_ns for step in subject.steps if step.name == "steady call"]

@@ -1,4 +1,4 @@
-"""What a comparison means for a bisection: like the good end, like the bad end, or undecided."""
+"""Judge the comparisons of a bisection: like the good end, like the bad end, or undecided."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _OF_CHANGE: dict[Change, tuple[Verdict, ...]] = {
     "better": ("faster",),
 }
 _SHARP = 1 / 3
-"""Part of the difference of the ends, in logs, beyond which its interval may not reach before their race stops."""
+"""The race of the ends stops when its interval reaches no further than this fraction of their log difference."""
 _LEAST_SHARE = 0.1
-"""Part of all changes from which on an operator is named."""
+"""Share of the total change from which an operator is listed."""
 _MOST_OPERATORS = 3
 
 
@@ -33,7 +33,7 @@ _MOST_OPERATORS = 3
 
 
 def raced(purpose: Purpose, case: Case, base: str, candidate: str) -> BisectStep:
-    """A race as a step; its side is not yet judged."""
+    """A race as a step, with its side not yet judged."""
     subjects = {subject.name: subject for subject in case.subjects}
     ours, theirs = subjects[candidate], subjects[base]
     found = _slowdown(ours) if case.baseline == base else Comparison()
@@ -54,7 +54,7 @@ def raced(purpose: Purpose, case: Case, base: str, candidate: str) -> BisectStep
 def weighed(
     purpose: Purpose, names: tuple[str, str], base: Sequence[int], candidate: Sequence[int], min_effect: float
 ) -> BisectStep:
-    """Bytes that several processes of both needed, as a step."""
+    """Memory needed by several processes of both, as a step."""
     found = weighing.weighed(base, candidate, min_effect)
     return BisectStep(
         purpose=purpose,
@@ -70,7 +70,7 @@ def weighed(
 
 
 def side_of(step: BisectStep, change: Change, ends: BisectStep | None) -> BisectSide:
-    """What a comparison shows; `ends` is the first one, and None while that is judged itself."""
+    """The side shown by a comparison; `ends` is the first comparison, or None while judging that one."""
     if step.verdict is None:
         return "bad" if step.differs else "good"
     if ends is None:
@@ -85,11 +85,11 @@ def side_of(step: BisectStep, change: Change, ends: BisectStep | None) -> Bisect
 
 
 def _nearer_end(step: Comparison, ends: Comparison) -> BisectSide:
-    """Whether more than half of the difference of the ends is there, on the scale of ratios.
+    """Whether more than half of the log difference of the ends is present.
 
-    Asked in this way, a candidate need not be proven equal to the good end, and a small change elsewhere does not
-    hide the one that matters. The way to the half is as uncertain as the ends are: a side is known where the distance
-    from it exceeds both errors together (the root of the sum of their squares, each on the side that counts).
+    This way a candidate need not be proven equal to the good end, and a small change elsewhere does not hide the
+    relevant one. The midpoint is as uncertain as the ends: a side is known if the distance from it exceeds both errors
+    combined (root of the sum of squares, each on the relevant side).
     """
     ours, theirs = _logs(step), _logs(ends)
     if ours is None or theirs is None:
@@ -103,7 +103,7 @@ def _nearer_end(step: Comparison, ends: Comparison) -> BisectSide:
 
 
 class _Logs(NamedTuple):
-    """A ratio on the scale of logs: its value, and how far its interval reaches below and above it."""
+    """The logarithm of a ratio, and how far its interval reaches below and above."""
 
     value: float
     below: float
@@ -123,7 +123,8 @@ def _logs(found: Comparison) -> _Logs | None:
 def enough_for(
     names: tuple[str, str], ends: BisectStep | None, min_effect: float, alpha_share: float
 ) -> Callable[[Sequence[Measurement]], bool]:
-    """Whether a race may stop: of the ends, when half of their difference is known; between them, the nearer end."""
+    """Criterion for stopping a race: for the ends, their difference is known precisely; else, the nearer end is
+    known."""
 
     def enough(subjects: Sequence[Measurement]) -> bool:
         if ends is None and not settled(subjects, names[0], min_effect, alpha_share):
@@ -138,13 +139,13 @@ def enough_for(
 
 
 def _is_sharp(ends: Comparison) -> bool:
-    """Whether later comparisons can be told to be nearer to one of the ends, if they are as precise as this one."""
+    """Whether equally precise later comparisons could be assigned to one of the ends."""
     logs = _logs(ends)
     return logs is not None and max(logs.below, logs.above) <= _SHARP * abs(logs.value)
 
 
 def _slowdown(subject: Subject) -> Comparison:
-    """Time of a subject divided by that of the baseline, under the verdict of the race: faster is less time."""
+    """Time of a subject / time of the baseline, with the verdict of the race (faster means less time)."""
     return replace(Comparison.spelled(subject, "speedup").inverse(), verdict=subject.verdict)
 
 
@@ -152,7 +153,7 @@ def _slowdown(subject: Subject) -> Comparison:
 
 
 def outcome_of(steps: Sequence[BisectStep], left: int) -> Outcome:
-    """How a search ended; `left` is how many candidates between the last good and the first bad one are unknown."""
+    """Outcome of a search; `left` is the number of unknown candidates between the last good and the first bad one."""
     if not steps:
         return "too few"
     ends, last = steps[0], steps[-1]
@@ -168,7 +169,7 @@ def outcome_of(steps: Sequence[BisectStep], left: int) -> Outcome:
 
 
 def operators_behind(diff: Diff) -> tuple[OperatorChange, ...]:
-    """Operators that differ over launches and account for most of a difference in its direction."""
+    """Operators with proven changes that account for most of a difference, in its direction."""
     rows: dict[str, list[DiffRow]] = {}
     for row in diff.rows:
         rows.setdefault(row.op_name, []).append(row)

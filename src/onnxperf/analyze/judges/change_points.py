@@ -1,10 +1,10 @@
-"""Where a series changes its level: E-divisive with a t-test in place of permutations, as in Apache Otava."""
+"""Change points of a series: E-divisive with a t-test instead of permutations, as in Apache Otava."""
 
 # The energy statistic proposes the best split of each of many windows (Matteson and James, 2014), Welch's t-test
-# decides it (arXiv 2301.03034 and 2505.06758), what is weak between its neighbours is merged again, and least squares
-# place it. Values that resemble the ones before them tell less than independent ones: how much they do is estimated
-# between the proposed changes, and what is left must stand up to the error that this gives. Nothing is random: the same
-# runs always have the same change points.
+# decides it (arXiv 2301.03034 and 2505.06758), weak ones are merged again, and least squares refine their positions.
+# Correlated values carry less information than independent ones: the correlation is estimated between the proposed
+# changes, and the remaining changes must be significant with the resulting error. Nothing is random: the same runs
+# always have the same change points.
 
 from __future__ import annotations
 
@@ -23,60 +23,60 @@ from onnxperf.records.history import FEWEST_POINTS
 from onnxperf.records.race import ALPHA
 
 FEWEST = FEWEST_POINTS // 2
-"""Values on each side of a change."""
+"""Minimum number of values on each side of a change."""
 _WINDOWS = (50, 200)
-"""Values that are looked at together: the short ones find changes that are soon undone, the long ones small changes."""
+"""Window sizes: short windows find short-lived changes, long windows small changes."""
 _NEIGHBOURS = 9
-"""Values around one whose median says where its level is."""
+"""Number of neighboring values whose median estimates the level."""
 _FAR = 3.0
-"""Deviations from that median beyond which a value is an outlier, and moved to."""
+"""Number of deviations from that median to which outliers are clipped."""
 _AT_ONCE = 400_000
-"""Distances that are computed together."""
+"""Number of distances computed at a time."""
 _TO_DEVIATION = 1.4826
-"""From the median of absolute differences to the deviation of a normal distribution."""
+"""Factor from the median absolute deviation to the standard deviation of a normal distribution."""
 _MOST_CORRELATED = 0.99
-"""Beyond, no number of values would tell anything."""
+"""Maximum correlation; beyond it, no number of values would be enough."""
 _MARGIN = NormalDist().inv_cdf(0.9)
-"""Standard errors that are added to an estimated correlation: one that is too low costs false changes."""
+"""Standard errors added to an estimated correlation, since underestimates cause false changes."""
 _ESTIMATES = 3
-"""How often the correlation is estimated at most: each time, fewer changes are left."""
+"""Maximum number of correlation estimates; each time, fewer changes remain."""
 _LEAST_FREEDOM = 1e-3
-"""Of values that are worth no more than one."""
+"""Minimum degrees of freedom, for values worth no more than one."""
 
 
 class LevelChange(NamedTuple):
-    """A place where the level changes."""
+    """A change of the level."""
 
     place: int
-    """Of the first value after it."""
+    """Index of the first value after it."""
     before: float
-    """Mean of the values since the change before it."""
+    """Mean of the values since the previous change."""
     after: float
-    """Mean of the values up to the change after it."""
+    """Mean of the values up to the next change."""
     difference: Estimate
-    """After - before, with the error that the correlation of the values gives it."""
+    """After - before, with an error that accounts for the correlation of the values."""
     p_value: float
-    """Adjusted for all places that were searched."""
+    """p-value, corrected for all positions searched."""
 
 
 class Levels(NamedTuple):
-    """What a series says."""
+    """Change points of a series."""
 
     changes: list[LevelChange]
     correlation: float
-    """Of a value with the one before it, between the changes."""
+    """Correlation of consecutive values between the changes."""
 
 
 def change_points(values: Sequence[float] | Floats, min_change: float = 0.0, several: int = 1) -> list[LevelChange]:
-    """The places where the mean of the values changes by at least `min_change`."""
+    """The positions where the mean of the values changes by at least `min_change`."""
     return find_levels(values, min_change, several).changes
 
 
 def find_levels(values: Sequence[float] | Floats, min_change: float = 0.0, several: int = 1) -> Levels:
-    """The same, and how much the values resemble their neighbours.
+    """Change points, and the correlation of consecutive values.
 
-    In series that never change, the probability of one or more is at most 5 %, in all `several` of them together: every
-    window of each and every place in it counts as a test of its own (Bonferroni).
+    In `several` series without changes, the probability of any false change is at most 5 % in total: every position of
+    every window counts as a separate test (Bonferroni).
     """
     series = without_outliers(np.asarray(values, dtype=np.float64))
     windows = list(_windows(len(series)))
@@ -97,9 +97,9 @@ def find_levels(values: Sequence[float] | Floats, min_change: float = 0.0, sever
 
 
 def correlation_within(series: Floats, places: Sequence[int]) -> float:
-    """How much a value resembles the one before it, between these places; those that avoid each other do not.
+    """Correlation of consecutive values between these positions; negative correlation counts as 0.
 
-    Each level that is estimated hides a part of it, (1 + 3 times itself) / number (Kendall, 1954), which is given back.
+    Each estimated level hides a part of it, (1 + 3 times itself) / number (Kendall, 1954), which is added back.
     """
     parts = [part - part.mean() for part in np.split(series, places) if len(part)]
     square = sum(float(part @ part) for part in parts)
@@ -114,12 +114,13 @@ def correlation_within(series: Floats, places: Sequence[int]) -> float:
 
 
 def _cautious(correlation: float, count: int) -> float:
-    """The same with its error, which is that of Fisher's transformation."""
+    """The correlation plus a margin of error from Fisher's transformation."""
     return min(math.tanh(math.atanh(correlation) + _MARGIN / math.sqrt(max(count, 1))), _MOST_CORRELATED)
 
 
 def without_outliers(series: Floats) -> Floats:
-    """The values, each at most three deviations from the median of its neighbours: a lonely one moves no mean."""
+    """The values, clipped to three deviations from the median of their neighbors, so that single outliers move no
+    mean."""
     half = _NEIGHBOURS // 2
     if len(series) < _NEIGHBOURS:
         return series
@@ -131,7 +132,7 @@ def without_outliers(series: Floats) -> Floats:
 
 
 def _windows(count: int) -> Iterator[tuple[int, int]]:
-    """Half of each window is in the next one; a series shorter than the longest is also looked at as a whole."""
+    """Windows that overlap by half; a series shorter than the longest window is also searched as a whole."""
     widths = [width for width in _WINDOWS if width < count]
     if 2 * FEWEST <= count <= max(_WINDOWS):
         widths.append(count)
@@ -141,7 +142,7 @@ def _windows(count: int) -> Iterator[tuple[int, int]]:
 
 
 def _first_splits(series: Floats, windows: Sequence[tuple[int, int]]) -> list[int]:
-    """The best split of every window; many of one width at once."""
+    """The best split of every window, computed for many windows of one width at once."""
     places: list[int] = []
     for width, several in groupby(windows, key=lambda each: each[1] - each[0]):
         begins = [begin for begin, _ in several]
@@ -154,7 +155,7 @@ def _first_splits(series: Floats, windows: Sequence[tuple[int, int]]) -> list[in
 
 
 def _promising(series: Floats, windows: Sequence[tuple[int, int]], tests: int) -> list[tuple[int, int, int]]:
-    """Windows with their best splits, without those whose split a test of all at once finds far from significant."""
+    """Windows with their best splits, without those whose split is clearly insignificant in a vectorized test."""
     if not windows:
         return []
     begins, ends = np.array(windows).T
@@ -167,14 +168,14 @@ def _promising(series: Floats, windows: Sequence[tuple[int, int]], tests: int) -
         mean = (sums[last] - sums[first]) / number
         means.append(mean)
         variances.append(((squares[last] - squares[first]) / number - mean**2) / (number - 1))
-    # Normal in place of Student's, and a margin for what rounding costs differences of sums.
+    # Normal instead of Student's distribution, with a margin for rounding errors in differences of sums.
     least = 0.9 * NormalDist().inv_cdf(1 - ALPHA / tests / 2)
     kept = (means[1] - means[0]) ** 2 >= least**2 * (variances[0] + variances[1])
     return list(zip(begins[kept].tolist(), places[kept].tolist(), ends[kept].tolist(), strict=True))
 
 
 def _splits(series: Floats, begin: int, end: int, tests: int, place: int) -> Iterator[tuple[int, float]]:
-    """Where a window is split, then each of its parts, as long as the test finds them different."""
+    """Positions where a window, and recursively its parts, are split, as long as the test finds them different."""
     p_value = _p_value(_mean(series[place:end]).minus(_mean(series[begin:place])), tests)
     if p_value > ALPHA:
         return
@@ -186,12 +187,12 @@ def _splits(series: Floats, begin: int, end: int, tests: int, place: int) -> Ite
 
 
 def best_splits(windows: Floats) -> Ints:
-    """Where the energy distance of both sides, weighted by their sizes, is largest in each row."""
+    """The position in each row at which the size-weighted energy distance of both sides is largest."""
     count = windows.shape[1]
     centred = windows - windows.mean(axis=1, keepdims=True)
     largest = np.abs(centred).max(axis=1, keepdims=True)
     scaled = np.divide(centred, largest, out=np.zeros_like(centred), where=largest > 0).astype(np.float32)
-    distances = scaled[:, :, None] - scaled[:, None, :]  # single precision: only a proposal, in half the time
+    distances = scaled[:, :, None] - scaled[:, None, :]  # single precision: enough for a proposal, in half the time
     np.abs(distances, out=distances)
     to_all = np.cumsum(distances @ np.ones(count, np.float32), axis=1, dtype=np.float64)
     before = np.einsum("wij,ij->wi", distances, _lower(count))
@@ -212,7 +213,7 @@ def _lower(count: int) -> npt.NDArray[np.float32]:
 
 
 def _apart(found: dict[int, float]) -> list[int]:
-    """Of places too close for a segment between them, the one that is surest."""
+    """Positions without those too close to a more certain one."""
     kept: list[int] = []
     taken: set[int] = set()
     for place in sorted(found, key=lambda each: (found[each], each)):
@@ -223,7 +224,7 @@ def _apart(found: dict[int, float]) -> list[int]:
 
 
 def _merged(places: Sequence[int], test: Callable[[Sequence[int], int], LevelChange], min_change: float) -> list[int]:
-    """The places without those that separate segments which are alike, the weakest first."""
+    """The positions after merging similar segments, weakest changes first."""
     left = list(places)
     weak = [_weakness(test(left, index), min_change) for index in range(len(left))]
     while weak:
@@ -237,13 +238,13 @@ def _merged(places: Sequence[int], test: Callable[[Sequence[int], int], LevelCha
 
 
 def _weakness(change: LevelChange, min_change: float) -> tuple[bool, float, float]:
-    """Whether it is too weak to be called one, and what is weaker than others."""
+    """Whether a change is too weak to count, and a sort key for weakness."""
     size = abs(change.difference.value)
     return change.p_value > ALPHA or size < min_change, change.p_value, -size
 
 
 def _refined(series: Floats, places: Sequence[int]) -> list[int]:
-    """Each place anew, where two means fit best between the places beside it: the energy is less exact near ends."""
+    """Refine each position to the best fit of two means between its neighbors: the energy is less exact near ends."""
     refined = list(places)
     for index in range(len(refined)):
         begin, end = _segment(series, refined, index)
@@ -260,7 +261,7 @@ def _least_squares(values: Floats) -> int:
 
 
 def _segment(series: Floats, places: Sequence[int], index: int) -> tuple[int, int]:
-    """From the place before one to the place after it."""
+    """From the previous position to the next one."""
     begin = places[index - 1] if index else 0
     return begin, places[index + 1] if index + 1 < len(places) else len(series)
 
@@ -273,16 +274,16 @@ def _change(series: Floats, places: Sequence[int], index: int, tests: int, corre
 
 
 def _p_value(difference: Estimate, tests: int) -> float:
-    """That of Welch's test, times the number of tests."""
+    """p-value of Welch's test, multiplied by the number of tests."""
     if difference.error > 0:
         least = math.erfc(abs(difference.value) / difference.error / math.sqrt(2))
-        if least * tests > ALPHA:  # Student's is larger still, and takes longer to compute
+        if least * tests > ALPHA:  # Student's p-value is even larger, and takes longer to compute
             return min(1.0, least * tests)
     return min(1.0, difference.p_value * tests)
 
 
 def _mean(values: Floats, correlation: float = 0.0) -> Estimate:
-    """By hand: numpy's own functions take longer than the sums of a window."""
+    """Mean and error, computed directly because numpy's functions are slower for small windows."""
     count = len(values)
     mean = float(values.sum()) / count
     off = values - mean
@@ -291,7 +292,7 @@ def _mean(values: Floats, correlation: float = 0.0) -> Estimate:
 
 
 def effective_count(count: int, correlation: float) -> float:
-    """How many independent values have a mean that varies as much: each resembles the one before it (AR(1))."""
+    """Number of independent values whose mean varies as much as that of these correlated values (AR(1))."""
     if correlation == 0:
         return count
     apart = 1 - correlation

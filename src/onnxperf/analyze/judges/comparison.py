@@ -1,4 +1,4 @@
-"""From measurements to times, speedups and verdicts."""
+"""Derive times, speedups and verdicts from measurements."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ from onnxperf.wording.numbers import whole_percent
 R = TypeVar("R", bound=Struct)
 
 PRECISE = 0.05
-"""A race goes on while an interval reaches further than this from its middle, even if its verdict is clear."""
+"""A race continues while an interval extends further than this from its center, even if its verdict is clear."""
 _PERHAPS, _PROBABLY, _LIKELY, _SURELY = 0.5, 0.1, 0.01, 0.002
-"""How rarely chance may part the two readings of a race that far: until both have to give one verdict before a race may
-end early, or at all; until means give the speedup; and until these decide alone."""
+"""Probabilities that the two readings of a race differ this much by chance: below which both must agree to end a race
+early, or to decide it at all; below which means give the speedup; and below which means decide alone."""
 _SLOW_LAUNCH = 0.08
-"""A launch is slow as a whole when it is slower than the usual one by more than this: no layout of memory does that."""
+"""A launch is slow overall if it is slower than a typical one by more than this, which no memory layout causes."""
 _RULE_OF_THREE = 3
-"""Calls / 3: what happens less often is missed in 5 % of races (0.95 = 1 - exp(-3))."""
+"""Events rarer than 3 / calls are missed in 5 % of races (0.95 = 1 - exp(-3))."""
 
 
 def baseline_of(subjects: Sequence[Measurement], wanted: str | None) -> str | None:
-    """The subject that was requested, else the first; if it was never measured, the first that was."""
+    """The requested subject, else the first; if that was not measured, the first measured one."""
     measured = [subject.name for subject in subjects if subject.blocks]
     return wanted if wanted in measured else next(iter(measured), None)
 
 
 def settled(subjects: Sequence[Measurement], baseline: str | None, min_effect: float, alpha_share: float = 1.0) -> bool:
-    """Is there nothing left to find out about these subjects?"""
+    """Whether all questions about these subjects are answered."""
     measured = [subject for subject in subjects if subject.status == "ok"]
     if len(measured) == 1:
         return _is_precise(measured[0], min_effect)
@@ -67,14 +67,14 @@ def _is_settled(subject: Subject) -> bool:
     if subject.verdict in (None, "undecided", "baseline"):
         return subject.verdict == "baseline"
     if subject.speedup_low is None or subject.speedup_high is None:
-        return False  # decided, but by how much? The next set-up shows it.
+        return False  # decided, but by an unknown amount, which the next set-up shows
     return subject.speedup_high / subject.speedup_low < (1 + PRECISE) ** 2
 
 
 def compare(
     subjects: Sequence[Measurement], baseline: str | None, min_effect: float, alpha_share: float = 1.0
 ) -> tuple[Subject, ...]:
-    """The measurements with their times, speedups and verdicts, which may use this part of the error probability."""
+    """The measurements with times, speedups and verdicts, using this share of the error probability."""
     base = next((subject for subject in subjects if subject.name == baseline), None)
     rivals = [s for s in subjects if base is not None and s is not base and paired(s, base).values.size]
     judgements = _judge(rivals, base, min_effect, alpha_share) if base is not None else {}
@@ -86,16 +86,16 @@ def compare(
 
 
 class Read(NamedTuple):
-    """A rival and the baseline by one reading of their blocks."""
+    """A rival and the baseline with one reading of their blocks."""
 
     rounds: Rounds
     estimate: st.Estimate
     least: float
-    """Log of the smallest speedup that can be claimed from so little evidence."""
+    """Log of the smallest speedup that this evidence can support."""
 
     @property
     def p_value(self) -> float:
-        """How often chance alone goes that far."""
+        """p-value of the difference."""
         return self.estimate.beyond(self.least)
 
 
@@ -108,7 +108,7 @@ class _Judgement(NamedTuple):
 def _judge(
     rivals: Sequence[Measurement], base: Measurement, min_effect: float, alpha_share: float
 ) -> dict[str, _Judgement]:
-    """Compare all rivals with the baseline at once, so that many raise no more false alarms than one (Holm)."""
+    """Compare all rivals with the baseline together, with the error probability of a single comparison (Holm)."""
     reading = reading_of((base, *rivals))
     readings = {each.name: readings_of(each, base, reading, min_effect) for each in rivals}
     p_values = [1.0 if each.deciding is None else each.deciding.p_value for each in readings.values()]
@@ -127,30 +127,30 @@ def _judge(
 
 
 class Readings(NamedTuple):
-    """Both readings of a rival beside the baseline."""
+    """Both readings of a rival and the baseline."""
 
     deciding: Read | None
-    """None where other programs bias the race."""
+    """The deciding reading; None if other programs bias the race."""
     other: Read | None = None
-    """What may contradict it."""
+    """The reading that may contradict it."""
     by_means: bool = False
-    """Means of launches decide, as calls vary."""
+    """Whether means of launches decide because calls vary."""
     is_doubtful: bool = False
-    """The two differ, but not so clearly that the other need not agree."""
+    """Whether the readings probably differ, so that the other one must agree."""
 
     def contradict(self, deciding: str | None, other: str | None) -> bool:
-        """Whether what the other reading says takes back what the deciding one does.
+        """Whether the other reading contradicts the deciding one.
 
-        Another word does; where the two differ probably, having no word for it does too.
+        A different verdict does; if the readings probably differ, an undecided one does too.
         """
         return self.other is not None and other != deciding and (other != "undecided" or self.is_doubtful)
 
 
 def readings_of(subject: Measurement, base: Measurement, reading: Reading, min_effect: float) -> Readings:
-    """Quickest pieces decide, or means of launches where the two differ beyond the noise.
+    """The fastest pieces decide, or means of launches if the two differ beyond the noise.
 
-    Quickest pieces flatter a subject whose own calls vary: what other programs do slows down both sides, what a subject
-    does by itself only its own.
+    The fastest pieces overrate a subject whose own calls vary: other programs slow down both sides, but a subject's own
+    variation only affects itself.
     """
     rounds = undisturbed(subject, base, reading)
     if rounds is None:
@@ -199,22 +199,20 @@ def _unless_contradicted(found: Comparison, read: Readings, level: float, min_ef
     if not read.contradict(found.verdict, other):
         return found
     quick, all_calls = (other, found.verdict) if read.by_means else (found.verdict, other)
-    differ = f"by its quickest calls it is {quick}, by all calls {all_calls}"
+    differ = f"it is {quick} by its fastest calls and {all_calls} by all calls"
     return replace(found, verdict="undecided", reason=f"{differ}: a longer `time` shows whether its calls vary")
 
 
 def _biased(subject: Measurement, base: Measurement) -> Comparison:
-    """What remains to be said where other programs took processors from threads that wait for each other."""
+    """The result if other programs took processors from threads that wait for each other."""
     whole = paired(subject, base, reading_of((subject, base)))
     threaded = " and ".join(each.name for each in (subject, base) if has_several_threads(each))
-    reason = (
-        f"other programs took processors from the threads of {threaded} all the time: close them, or use `threads=1`"
-    )
+    reason = f"other programs constantly took processors from the threads of {threaded}: close them, or use `threads=1`"
     return Comparison(ratio=math.exp(float(np.median(whole.values))), verdict="undecided", reason=reason)
 
 
 def _unless_launches_differ(found: Comparison, slow_launches: int | None) -> Comparison:
-    """Not equal where a launch was slower as a whole: how often that happens, a few launches do not tell."""
+    """Not equivalent if a launch was slower overall: a few launches cannot show how often that happens."""
     if found.verdict != "equivalent" or not slow_launches:
         return found
     units = "launches" if found.unit == "launch" else "set-ups"
@@ -223,15 +221,15 @@ def _unless_launches_differ(found: Comparison, slow_launches: int | None) -> Com
 
 
 def _with_blind_spot(found: Comparison, subject: Measurement) -> Comparison:
-    """Equal by single calls, of which there were few: what that cannot show."""
+    """For equivalence based on few single calls, state what they cannot show."""
     calls = [block.calls for block in subject.blocks]
     if found.verdict != "equivalent" or max(calls) > 1:
         return found
-    return replace(found, reason=f"slow calls rarer than 1 in {max(len(calls) // _RULE_OF_THREE, 1)} cannot be seen")
+    return replace(found, reason=f"slow calls rarer than 1 in {max(len(calls) // _RULE_OF_THREE, 1)} go undetected")
 
 
 def _slow_launches(subject: Measurement, base: Measurement) -> int | None:
-    """Launches in which the subject was slower as a whole than it usually is, beside the baseline."""
+    """Number of launches in which the subject was slower overall than usual, relative to the baseline."""
     reading = reading_of((subject, base))
     rounds = paired(subject, base, reading)
     if not rounds.evidence.carries_estimate:
@@ -241,7 +239,7 @@ def _slow_launches(subject: Measurement, base: Measurement) -> int | None:
 
 
 def verdict_of(estimate: float, bounds: tuple[float, float], min_effect: float, launches: int) -> Verdict:
-    """Turn an interval of the log-speedup into a word."""
+    """The verdict for an interval of the log-speedup."""
     band, (low, high) = math.log1p(min_effect), bounds
     verdict: Verdict = "undecided"
     if -band < low and high < band:
@@ -273,12 +271,12 @@ def _with_judgement(subject: Measurement, is_base: bool, judgement: _Judgement |
 
 
 def alpha_of(subject: Measurement) -> float:
-    """The part of the error probability that the looks at a subject have spent."""
+    """The share of the error probability spent by the interim analyses of a subject."""
     return st.spend_alpha(max(1, subject.looks_planned))[max(1, subject.looks) - 1]
 
 
 def _is_precise(subject: Measurement, min_effect: float) -> bool:
-    """A subject that runs alone is known well enough when its time is, to less than the minimum effect."""
+    """Whether the time of a single subject is known to within the minimum effect."""
     rounds = paired(subject, subject)
     if not rounds.evidence.carries_estimate:
         return False
@@ -288,9 +286,9 @@ def _is_precise(subject: Measurement, min_effect: float) -> bool:
 
 
 def rounds_to_units(subjects: Sequence[Measurement], baseline: str | None) -> float | None:
-    """How much the rounds of a unit differ, compared with how much units do; of several rivals, the one in the middle.
+    """Variation of rounds within a unit relative to that between units; the median over several rivals.
 
-    None where it is not known.
+    None if unknown.
     """
     base = next((subject for subject in subjects if subject.name == baseline_of(subjects, baseline)), None)
     measured = [each for each in subjects if each.blocks]

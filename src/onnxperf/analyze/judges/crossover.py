@@ -1,4 +1,4 @@
-"""Which subject is faster where in a bench of many cases: duels, winners, and the best rival of a baseline."""
+"""Which subject is faster in which case of a sweep: comparisons, winners, and the best rival of a baseline."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from onnxperf.wording.names import name_of, visible
 
 _OPPOSITES: dict[Verdict, Verdict] = {"faster": "slower", "slower": "faster"}
 _RANKS: dict[Verdict | None, int] = {"faster": 2, "slower": 0}
-"""How good a verdict is for a rival; those that decide nothing lie between."""
+"""Rank of a verdict for a rival; undecided verdicts are in between."""
 
 
 def sweep_models(cases: Sequence[Case]) -> list[SweepModel]:
@@ -70,7 +70,7 @@ def _row(case: Case, usual: str | None) -> SweepRow:
 
 
 def _best(duels: Mapping[str, Duel]) -> str | None:
-    """The rival with the best verdict, and of these the one with the largest speedup."""
+    """The rival with the best verdict and, among those, the largest speedup."""
     ranked = [(_RANKS.get(each.verdict, 1), each.speedup, name) for name, each in duels.items() if each.speedup]
     return max(ranked, key=lambda rival: rival[:2])[2] if ranked else None
 
@@ -85,14 +85,14 @@ def fastest(case: Case) -> Subject | None:
 
 
 def first_of_case(case: Case) -> frozenset[str]:
-    """Subjects that no other is proven faster than; none, where that would be all."""
+    """Subjects not proven slower than any other; empty if that would be all."""
     names = [subject.name for subject in case.subjects if measured(subject)]
     first = frozenset(one for one in names if not any(duel(case, one, two).verdict == "faster" for two in names))
     return first if len(first) < len(names) else frozenset()
 
 
 def duel(case: Case, baseline: str, rival: str) -> Duel:
-    """How two subjects of a case compare, whichever of them the case compared the others with."""
+    """Compare two subjects of a case, whichever baseline the case used."""
     one, two = subject_in(case, baseline), subject_in(case, rival)
     if not measured(one) or not measured(two):
         return Duel(None, None, word_of(case, two) or word_of(case, one) or "failed")
@@ -108,7 +108,7 @@ def duel(case: Case, baseline: str, rival: str) -> Duel:
 
 
 def _indirect(case: Case, one: Subject, two: Subject) -> Duel:
-    """Two subjects that the case compared with a third."""
+    """Two subjects that the case compared with a third one."""
     if not _sound(one.speedup) or not _sound(two.speedup):
         ratio = (time_of(one) or 1.0) / (time_of(two) or 1.0)
         return Duel(ratio, "undecided", reason=NOT_COMPARED)
@@ -120,7 +120,8 @@ def _indirect(case: Case, one: Subject, two: Subject) -> Duel:
 
 
 def _beats(one: Subject, two: Subject) -> bool:
-    """Whether verdicts lie on both sides of the third, or one verdict does and the intervals lie apart."""
+    """Whether the verdicts are on both sides of the third subject, or one verdict is and the intervals do not
+    overlap."""
     if not (one.verdict == "faster" or two.verdict == "slower"):
         return False
     apart = one.speedup_low is not None and two.speedup_high is not None and one.speedup_low > two.speedup_high
@@ -135,13 +136,13 @@ def _sound(value: float | None) -> TypeGuard[float]:
 
 
 def usual_baseline(cases: Sequence[Case]) -> str | None:
-    """The baseline of most cases: where it could not be measured, a case has another one."""
+    """The baseline of most cases; cases in which it could not be measured use another one."""
     counted = Counter(case.baseline for case in cases if case.baseline is not None)
     return counted.most_common(1)[0][0] if counted else next(iter(subjects_of(cases)), None)
 
 
 def usual_rival(cases: Sequence[Case], baseline: str | None) -> str | None:
-    """The first subject of another runtime than the baseline's, else the first other one."""
+    """The first subject with another runtime than the baseline, else the first other subject."""
     others = [name for name in subjects_of(cases) if name != baseline]
     subjects = [subject for case in cases for subject in case.subjects]
     runtimes = {subject.name: subject.runtime for subject in reversed(subjects)}
@@ -150,7 +151,7 @@ def usual_rival(cases: Sequence[Case], baseline: str | None) -> str | None:
 
 
 def cases_of(bench: Bench, model: str | None) -> list[Case]:
-    """The cases of one model, which must be named where there are several."""
+    """The cases of one model, which must be specified if there are several."""
     groups = by_model(bench.cases)
     if model is None and len(groups) == 1:
         return next(iter(groups.values()))
@@ -160,13 +161,13 @@ def cases_of(bench: Bench, model: str | None) -> list[Case]:
 
 
 def two_dims(cases: Sequence[Case]) -> list[str]:
-    """The two dimensions of a map or a matrix."""
+    """The two dimensions of a map or matrix."""
     dims, known = varying(cases), dims_of(cases)
     if len(dims) < 2 == len(known):
         return known
     if len(dims) != 2:
         found = f"{len(dims)} ({', '.join(map(visible, dims))})" if dims else "none"
-        raise BadOption(f"a map needs two dimensions with several sizes, and this sweep has {found}")
+        raise BadOption(f"a map needs two dimensions with several sizes, but this sweep has {found}")
     return dims
 
 
@@ -180,7 +181,7 @@ def crossover_map(bench: Bench, baseline: str | None, rival: str | None, model: 
 
 
 def panels_of(bench: Bench) -> list[SweepPanel]:
-    """A panel per model and per combination of the sizes of every dimension beyond the first two that vary."""
+    """One panel per model and combination of sizes of all varying dimensions beyond the first two."""
     panels = []
     for model, cases in by_model(bench.cases).items():
         dims = varying(cases)
@@ -202,7 +203,7 @@ def _panel(title: str, cases: Sequence[Case], dims: Sequence[str], pair: tuple[s
 
 
 def _pair(cases: Sequence[Case], baseline: str | None, rival: str | None) -> tuple[str, str]:
-    """Two subjects to compare: those that were named, else the baseline and its first rival of another runtime."""
+    """Two subjects to compare: the specified ones, else the baseline and its first rival with another runtime."""
     names = subjects_of(cases)
     for name in (baseline, rival):
         if name is not None and name not in names:
@@ -212,5 +213,5 @@ def _pair(cases: Sequence[Case], baseline: str | None, rival: str | None) -> tup
         first = usual_rival(cases, rival)
     second = usual_rival(cases, first) if rival is None else rival
     if first is None or second is None or first == second:
-        raise BadOption("a comparison needs two different subjects, and this sweep has fewer")
+        raise BadOption("a comparison needs two different subjects, but this sweep has fewer")
     return first, second

@@ -1,4 +1,4 @@
-"""Denormal numbers: so close to zero that processors are slow with them."""
+"""Denormal numbers: so close to zero that processors handle them slowly."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 
 _LEAST_PART = 0.001
-"""Part of the elements of a tensor below which denormals cost nothing that could be seen."""
+"""Share of a tensor's elements below which denormals cost nothing measurable."""
 _SLOW_TYPES = {"float32": np.finfo(np.float32).tiny, "float64": np.finfo(np.float64).tiny}
-"""Types that are computed as they are, with their smallest normal number; smaller types are widened first, and their
-denormals are normal then."""
+"""Types computed directly, with their smallest normal number; smaller types are widened first, so their denormals
+become normal."""
 
 
 def denormals_in(tensors: Mapping[str, object]) -> dict[str, float]:
-    """Tensors with denormal numbers, and the part of their elements."""
+    """Tensors with denormal numbers, and their share of the elements."""
     found = {name: _part(value) for name, value in tensors.items() if isinstance(value, np.ndarray)}
     return {name: part for name, part in found.items() if part >= _LEAST_PART}
 

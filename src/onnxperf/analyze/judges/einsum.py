@@ -1,4 +1,4 @@
-"""Which graph of an equation the verdicts of its race call for, and whether a model gains from it."""
+"""Which graph of an equation wins its race, and whether a model gains from it."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ _OUTCOMES: dict[str, tuple[SiteOutcome, str]] = {
 NUMPY = "numpy.einsum"
 """Name of the subject in the race of an equation."""
 _START_NS = {"ort": 4000.0}
-"""What a session needs before it computes anything, by runtime; graphs of numpy start as fast as numpy.einsum."""
+"""Overhead of a session per call, by runtime; numpy graphs start as fast as numpy.einsum."""
 _TERM_NS = {False: 2.0, True: 10.0}
-"""Time of a term in numpy.einsum where there are few of them, for up to two operands and for more."""
+"""Time per term in numpy.einsum if there are few terms, for up to two operands and for more."""
 
 
 # ---------------------------------------------------------------- an equation
 
 
 def graphs_in(case: Case, limit: str | None) -> list[Subject]:
-    """The graphs of an equation that a race measured: neither other libraries nor the limit."""
+    """The measured graphs of an equation, without other libraries and the limit."""
     return [each for each in _measured(case) if each.runtime != "callable" and each.name != limit]
 
 
 def libraries_in(case: Case) -> list[Subject]:
-    """Other libraries that a race measured."""
+    """Other libraries measured in a race."""
     return [each for each in _measured(case) if each.runtime == "callable"]
 
 
 def winner_in(case: Case, limit: str | None) -> Subject | None:
-    """The graph that the verdicts call for; None where they leave it undecided.
+    """The winning graph; None if the verdicts are undecided.
 
-    It is the fastest by its speedup of those that are faster than the baseline, or the baseline itself where every
-    other graph is slower or equivalent.
+    It is the one with the largest speedup among those faster than the baseline, or the baseline itself if every other
+    graph is slower or equivalent.
     """
     graphs = graphs_in(case, limit)
     faster = [each for each in graphs if each.verdict == "faster"]
@@ -52,21 +52,22 @@ def winner_in(case: Case, limit: str | None) -> Subject | None:
 
 
 def chosen_in(case: Case, limit: str | None) -> Subject | None:
-    """The winner; without one the baseline, which is what was requested, or the first graph that was measured."""
+    """The winner, else the baseline (the requested graph), else the first measured graph."""
     graphs = graphs_in(case, limit)
     base = next((each for each in graphs if each.name == case.baseline), None)
     return winner_in(case, limit) or base or next(iter(graphs), None)
 
 
 def beats(case: Case, limit: str) -> Subject | None:
-    """The fastest subject that takes less time than the limit, which is none then; None where nothing does."""
+    """The fastest subject that is faster than the limit, which then is no limit; None if there is none."""
     own = _speedup(case, limit)
     quicker = [each for each in _measured(case) if own and each.speedup and each.speedup > own]
     return max(quicker, key=lambda each: each.speedup or 0.0, default=None)
 
 
 def is_faster(subject: Subject, other: Subject) -> bool:
-    """Whether verdicts and intervals of a race, which all refer to its baseline, prove one faster than the other."""
+    """Whether verdicts and intervals of a race, which all refer to its baseline, prove one subject faster than the
+    other."""
     if subject.verdict == "faster" and other.verdict in ("baseline", "slower"):
         return True
     if subject.verdict == "baseline":
@@ -76,18 +77,18 @@ def is_faster(subject: Subject, other: Subject) -> bool:
 
 
 def is_decided(plan: EinsumPlan) -> bool:
-    """Whether a race decided about a plan, if there was one."""
+    """Whether the race of a plan, if any, was decided."""
     return plan.race is None or winner_in(plan.race, plan.limit) is not None
 
 
 def time_ratio(case: Case | None, subject: str | None, other: str | None) -> float | None:
-    """How many times the time of another subject one takes, by their speedups over the same baseline."""
+    """Time of a subject / time of another one, from their speedups over the same baseline."""
     own, theirs = (_speedup(case, name) for name in (subject, other))
     return theirs / own if own and theirs else None
 
 
 def numpy_wins(plan: EinsumPlan, terms: int) -> bool:
-    """Whether numpy.einsum is faster than the chosen graph: in its race, or by estimate where there are few terms."""
+    """Whether numpy.einsum is faster than the chosen graph: in its race, or estimated if there was none."""
     if plan.race is None:
         return terms * _TERM_NS[len(plan.shapes) > 2] < _START_NS.get(plan.runtime, 0.0)
     chosen = chosen_in(plan.race, plan.limit)
@@ -108,7 +109,7 @@ def _measured(case: Case | None) -> list[Subject]:
 
 
 def outcome_of(rival: Subject) -> tuple[SiteOutcome, str]:
-    """What becomes of the nodes of a site after the race of the whole model, and what that race found."""
+    """Outcome of a site after the race of the whole model, and the reason."""
     verdict = rival.verdict if rival.status == "ok" else None
     return _OUTCOMES.get(verdict or "", ("kept", f"whether the whole model gains is {verdict or rival.status}"))
 
@@ -126,11 +127,11 @@ def is_gain(rival: Subject | None) -> bool:
 def sites_written(
     sites: Sequence[RewrittenSite], rival: Subject | None, interrupted: bool
 ) -> tuple[RewrittenSite, ...]:
-    """What became of the sites in the end: where no model is written, none of them is rewritten."""
+    """Final outcomes of the sites: if no model is written, none of them is rewritten."""
     if is_gain(rival) and not interrupted:
         return tuple(sites)
     why = "it was interrupted" if interrupted or rival is None else reason_of(rival)
-    reason = f"a gain in a race of its own, but not in the last one: {why}"
+    reason = f"a gain in its own race, but not in the final one: {why}"
     return tuple(
         replace(site, outcome="kept", reason=reason) if site.outcome == "rewritten" else site for site in sites
     )

@@ -1,4 +1,4 @@
-"""Two arrays of one shape, compared element by element, in pieces that take a few MB whatever the arrays take."""
+"""Element-wise comparison of two arrays of one shape, in pieces of a few MB regardless of the array size."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import numpy as np
 from onnxperf.records.check import Difference
 
 PIECE = 1 << 16
-"""Elements that are compared at a time; some ten arrays of this length exist meanwhile."""
+"""Elements compared at a time; about ten temporary arrays of this length exist."""
 _QUANTISED_BYTES = 2
-"""Integers of up to this size may be those of a quantised model; larger ones are labels, places and shapes."""
+"""Integers of up to this size may come from a quantized model; larger ones are labels, indices and shapes."""
 _BITS: dict[int, Any] = {2: np.int16, 4: np.int32, 8: np.int64}
 
 
 class _Found(NamedTuple):
-    """What two pieces show."""
+    """Comparison of two pieces."""
 
     wrong: Any
     gap: Any = None
-    """By how much elements differ: NaN where there is no number for it, None where there is none at all."""
+    """Differences of elements: NaN for elements without a numeric difference, None if no element has one."""
     figures: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -30,7 +30,7 @@ _Finder = Callable[[Any, Any, float, float], _Found]
 
 
 def pieces(*arrays: Any) -> Iterator[tuple[Any, ...]]:
-    """The elements of arrays of one shape, in C order, some at a time; a piece is valid until the next one."""
+    """Pieces of arrays of one shape, in C order; a piece is valid until the next one."""
     if arrays[0].size <= PIECE:
         yield tuple(array.ravel() for array in arrays)
         return
@@ -40,7 +40,7 @@ def pieces(*arrays: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def type_name(array: Any) -> str:
-    """The name of the type of an array's elements, whatever their byte order."""
+    """Name of an array's element type, regardless of byte order."""
     if array.dtype.kind == "O":
         is_text = array.size == 0 or any(isinstance(each, str | bytes) for each in array.flat)
         return "string" if is_text else "object"
@@ -48,17 +48,18 @@ def type_name(array: Any) -> str:
 
 
 def is_integer(kind: str) -> bool:
-    """Whether a type of this name is compared exactly; ml_dtypes' int4 is of no kind of its own."""
+    """Whether a type is compared exactly; by name, because the kind of ml_dtypes' int4 is not specific."""
     return kind.startswith(("int", "uint", "bool"))
 
 
 def is_float(kind: str) -> bool:
-    """Whether a type of this name holds real numbers: ml_dtypes' bfloat16 and float8 are of no kind of their own."""
+    """Whether a type contains real numbers; by name, because the kind of ml_dtypes' bfloat16 and float8 is not
+    specific."""
     return "float" in kind or kind == "longdouble"
 
 
 def compare_elements(name: str, path: str, first: Any, second: Any, rtol: float, atol: float) -> Difference:
-    """Compare arrays of one shape, whose types are the same or can hold the same numbers."""
+    """Compare arrays of one shape whose types are equal or can represent the same numbers."""
     find, start, parts = _finder(type_name(first), type_name(second)), 0, []
     for x, y in pieces(first, second):
         with np.errstate(all="ignore"):
@@ -69,7 +70,7 @@ def compare_elements(name: str, path: str, first: Any, second: Any, rtol: float,
 
 
 def _finder(ours: str, theirs: str) -> _Finder:
-    """How elements of these types are compared; of types that are no numbers, all bits are."""
+    """How to compare elements of these types; non-numeric types are compared bitwise."""
     if ours in ("string", "object"):
         return _find_texts
     if is_integer(ours) and is_integer(theirs):
@@ -85,7 +86,7 @@ def _find_texts(x: Any, y: Any, _rtol: float, _atol: float) -> _Found:
 
 
 def _word(value: Any) -> object:
-    """A text as it is; of anything else, the type belongs to the value: 1 is neither "1" nor True."""
+    """Strings unchanged; other values with their type: 1 is neither "1" nor True."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     plain = value.item() if isinstance(value, np.generic) else value
@@ -93,7 +94,7 @@ def _word(value: Any) -> object:
 
 
 def _find_integers(x: Any, y: Any, _rtol: float, atol: float) -> _Found:
-    """Without a detour through floats, which hold no integer above 2**53 for sure."""
+    """Compare integers without converting to floats, which are not exact above 2**53."""
     is_quantised = max(x.dtype.itemsize, y.dtype.itemsize) <= _QUANTISED_BYTES and bool not in (x.dtype, y.dtype)
     a, b = (each if each.dtype.kind in "iu" else each.astype(np.int64) for each in (x, y))
     changed = b.astype(a.dtype)
@@ -106,7 +107,7 @@ def _find_integers(x: Any, y: Any, _rtol: float, atol: float) -> _Found:
 
 
 def _find_whole(x: Any, y: Any, rtol: float, _atol: float) -> _Found:
-    """An integer equals a float that is the same whole number, and no other."""
+    """Compare integers with floats: equal only if the float is the same whole number."""
     swapped = not is_integer(type_name(x))
     integers, floats = (y, x) if swapped else (x, y)
     whole = floats.astype(integers.dtype)
@@ -134,14 +135,14 @@ def _find_floats(x: Any, y: Any, rtol: float, atol: float) -> _Found:
 
 
 def _wide(dtype: np.dtype[Any]) -> Any:
-    """A type that holds every value of another one, and has arithmetic of its own."""
+    """A type with native arithmetic that represents every value of another one."""
     if dtype.kind == "c":
         return np.result_type(dtype, np.complex128)
     return np.longdouble if dtype.kind == "f" and dtype.itemsize > 8 else np.float64
 
 
 def _same_parts(a: Any, b: Any) -> Any:
-    """Whether numbers that are not finite are the same: NaN equals NaN, in both parts of a complex number."""
+    """Whether non-finite numbers are equal: NaN equals NaN, in both parts of a complex number."""
     parts = [(a, b)] if a.dtype.kind == "f" else [(a.real, b.real), (a.imag, b.imag)]
     same = [(p == q) | (np.isnan(p) & np.isnan(q)) for p, q in parts]
     return np.logical_and.reduce(same)
@@ -153,12 +154,13 @@ def _find_bits(x: Any, y: Any, _rtol: float, _atol: float) -> _Found:
 
 
 def _away_from_zero(a: Any, b: Any, atol: float) -> Any:
-    """Elements of one sign, beyond the absolute tolerance: around zero, floats are so dense that steps say nothing."""
+    """Elements with equal signs beyond the absolute tolerance: near zero, floats are too dense for ULPs to be
+    meaningful."""
     return (np.minimum(np.abs(a), np.abs(b)) > atol) & ((a.real > 0) == (b.real > 0))
 
 
 def _ulp(a: Any, b: Any, counted: Any) -> float | None:
-    """The distance in steps between neighbouring floats; None for other types, and where no element counts."""
+    """The largest distance in ULPs; None for other types, or if no element counts."""
     if a.dtype.kind != "f" or a.dtype.itemsize not in _BITS or not counted.any():
         return None
     steps = [_ladder(np.where(counted, each, 0).astype(f"f{a.dtype.itemsize}")) for each in (a, b)]
@@ -166,15 +168,15 @@ def _ulp(a: Any, b: Any, counted: Any) -> float | None:
 
 
 def _ladder(values: Any) -> Any:
-    """Floats as numbers that count up in the order of the floats."""
+    """Map floats to integers in the same order."""
     bits = _BITS[values.dtype.itemsize]
     whole = np.ascontiguousarray(values).view(bits)
-    # As extended floats: the distance of two 64-bit numbers may need 65 bits.
+    # As extended floats, because the distance of two 64-bit numbers may need 65 bits.
     return np.where(whole >= 0, whole, np.iinfo(bits).min - whole).astype(np.longdouble)
 
 
 def _counted(name: str, path: str, shape: tuple[int, ...], start: int, found: _Found) -> Difference:
-    """What is wrong in a piece that begins at an element, and where it is most."""
+    """The differences in a piece that begins at this element, and the position of the largest."""
     differing = int(np.count_nonzero(found.wrong))
     gap = None if found.gap is None else np.nan_to_num(found.gap, nan=0.0, posinf=np.inf)
     by, at = None, ""
@@ -196,7 +198,7 @@ def _counted(name: str, path: str, shape: tuple[int, ...], start: int, found: _F
 
 
 def merged(name: str, parts: Sequence[Difference]) -> Difference:
-    """One line for a value that has several parts."""
+    """One difference for a value with several parts."""
     if len(parts) == 1:
         return parts[0]
     worst = max(parts, key=lambda part: (part.differs_by or 0.0, part.differing > 0), default=None)

@@ -1,4 +1,4 @@
-"""Whether a model keeps to its limits, and whether the race of a gate could tell."""
+"""Whether a model meets its limits, and whether the race of a gate was able to decide."""
 
 from __future__ import annotations
 
@@ -27,19 +27,17 @@ from onnxperf.records.race import SMALL_CLAIM, Case, Measurement, Subject
 from onnxperf.records.sweep import time_of
 
 _SHARED = 1.2
-"""By how much the error of a long race is larger than its launches show where quickest pieces decide: all launches are
-matched beside the quickest of the whole race. A verdict has its minimum effect on top; at a limit nothing else makes up
-for it (`benchmarks/gate_rates.py`: 8 % of gates were wrong at the limit without it)."""
+"""Factor by which the error of a long race exceeds what its launches show if the fastest pieces decide, because all
+launches are matched against the fastest of the whole race. Verdicts also have a minimum effect, but limits have no such
+reserve (`benchmarks/gate_rates.py`: without it, 8 % of gates were wrong at the limit)."""
 _INCLUDED = "the interval includes the limit: a longer `time` narrows it"
 _IN_RANGE = "the range of all processes includes the limit"
-_CONTRADICTED = (
-    "its quickest calls do not say the same as all of its calls: a longer `time` shows whether its calls vary"
-)
-_FEW = "too few rounds or launches to tell on which side of the limit it is: use a longer `time`"
+_CONTRADICTED = "its fastest calls and all of its calls disagree: a longer `time` shows whether its calls vary"
+_FEW = "too few rounds or launches to decide on which side of the limit it is: use a longer `time`"
 
 
 def side_of(low: float | None, high: float | None, limit: float) -> GateOutcome:
-    """Passed where all of the interval is at most the limit, failed where all of it is above."""
+    """Passed if the whole interval is at most the limit, failed if all of it is above."""
     if low is None or high is None:
         return "undecided"
     if high <= limit:
@@ -47,7 +45,7 @@ def side_of(low: float | None, high: float | None, limit: float) -> GateOutcome:
     return "failed" if low > limit else "undecided"
 
 
-# ---------------------------------------------------------------- the one judgement of a limit
+# ---------------------------------------------------------------- the judgment of a limit
 
 
 class Rival(NamedTuple):
@@ -59,30 +57,30 @@ class Rival(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """On which side of a limit a subject is."""
+    """The side of a limit on which a subject is."""
 
     outcome: GateOutcome
     found: Comparison
-    """Its time / that of the baseline, with the interval that the limit was compared with, and why it is undecided."""
+    """Time / time of the baseline, with the interval compared with the limit, and the reason if undecided."""
 
 
 class _Test(NamedTuple):
-    """How likely data as clear as these are at the limit."""
+    """Test of the data against the limit."""
 
     p_value: float
     estimate: st.Estimate
-    """Log-speedup beside the limit: above 0 keeps it."""
+    """Log-speedup relative to the limit; above 0 meets it."""
     other: st.Estimate | None
-    """The same by the other reading."""
+    """The same with the other reading."""
     readings: Readings
 
 
 def standings(rivals: Sequence[Rival], max_slowdown: float, alpha_share: float = 1.0) -> list[Standing]:
-    """On which side of a limit each is: gates, the limit of a bench and the pytest plug-in all ask this.
+    """The side of the limit for each rival, as used by gates, the limit of a bench and the pytest plug-in.
 
-    It is the judgement of verdicts with the limit in place of no difference: the same estimate, the same claims that
-    few launches or rounds do not carry, and nothing decided where readings contradict each other or the race is biased.
-    All rivals are tested at once, so that a wrong side of any of them has the error probability of one (Holm).
+    Limits are judged like verdicts, with the limit instead of no difference: with the same estimate and the same
+    minimum evidence, and nothing is decided if readings contradict each other or the race is biased. All rivals are
+    tested together, with the error probability of a single test (Holm).
     """
     tests = [_test_at(each, math.log1p(max_slowdown)) for each in rivals]
     alphas = [alpha_share * alpha_of(each.subject) for each in rivals]
@@ -94,7 +92,7 @@ def standings(rivals: Sequence[Rival], max_slowdown: float, alpha_share: float =
 
 
 def standings_in(cases: Sequence[Case], max_slowdown: float) -> list[dict[str, Standing]]:
-    """Those of all compared subjects by name, a table for each case; tested at once over all cases."""
+    """Standings of all compared subjects by name, for each case; tested together over all cases."""
     rivals = [_rivals_in(case) for case in cases]
     found = iter(standings([each for of_case in rivals for each in of_case], max_slowdown))
     return [{each.subject.name: next(found) for each in of_case} for of_case in rivals]
@@ -108,13 +106,13 @@ def all_told(
     *,
     max_slowdown: float,
 ) -> bool:
-    """Whether a race knows on which side of the limit each subject is; without rivals, whether it is settled."""
+    """Whether the side of the limit is decided for each subject; without rivals, whether the race is settled."""
     name = baseline_of(subjects, baseline)
     judged = compare(subjects, name, min_effect, alpha_share)
     rivals = _rivals_of(judged, name, min_effect)
     if not rivals:
         return settled(subjects, baseline, min_effect, alpha_share)
-    alone = [standings([each], max_slowdown, alpha_share)[0] for each in rivals]  # a control is no further claim
+    alone = [standings([each], max_slowdown, alpha_share)[0] for each in rivals]  # a control is not an additional claim
     return all(each.outcome != "undecided" for each in alone)
 
 
@@ -130,7 +128,7 @@ def _rivals_of(subjects: Sequence[Subject], baseline: str | None, min_effect: fl
 
 
 def _test_at(rival: Rival, log_limit: float) -> _Test | None:
-    """The test of one; None where nothing decides it, however clear."""
+    """The test of a rival; None if the evidence is insufficient for any decision."""
     subject, base, min_effect = rival
     readings = readings_of(subject, base, reading_of((subject, base)), min_effect)
     read, other = readings.deciding, readings.other
@@ -173,7 +171,7 @@ def _side(estimate: st.Estimate | None, level: float) -> GateOutcome:
 
 
 def limits_in(cases: Sequence[Case], max_slowdown: float) -> list[GateLimit]:
-    """What the races of all sizes say of outputs, time and instructions."""
+    """Limits of outputs, time and instructions from the races of all sizes."""
     rivals = [_new_in(case) for case in cases]
     found = iter(standings([each for each in rivals if each is not None], max_slowdown))
     limits: list[GateLimit] = []
@@ -186,14 +184,14 @@ def limits_in(cases: Sequence[Case], max_slowdown: float) -> list[GateLimit]:
 
 
 def _new_in(case: Case) -> Rival | None:
-    """The new model with its baseline, where both can be compared."""
+    """The new model with its baseline, if both can be compared."""
     rivals = {each.subject.name: each for each in _rivals_of(case.subjects, BASELINE, case.min_effect)}
     new = rivals.get(NEW)
     return new if new is not None and new.base.status == "ok" else None
 
 
 def _not_compared(case: Case, max_slowdown: float) -> GateLimit:
-    """Why there is no ratio: what is broken fails, unless it is the baseline."""
+    """A limit without a ratio: a broken new model fails, a broken baseline does not."""
     subjects = {subject.name: subject for subject in case.subjects}
     base, new = subjects.get(BASELINE), subjects.get(NEW)
     if base is not None and base.status == "ok" and new is not None:
@@ -224,7 +222,7 @@ def broken(case: Case, new: Subject) -> GateLimit:
 
 
 def instructions_limit(case: Case, base: Subject, new: Subject, max_slowdown: float) -> list[GateLimit]:
-    """They are counted, not sampled: what repeats within a tenth of a percent needs no interval."""
+    """Instructions are counted, not sampled: counts that repeat within 0.1 % need no interval."""
     if new.instructions is None or not base.instructions:
         return []
     limit, ratio = 1 + max_slowdown, new.instructions / base.instructions
@@ -242,7 +240,7 @@ def instructions_limit(case: Case, base: Subject, new: Subject, max_slowdown: fl
 
 
 def error_limit(case: Case, error: float | None, max_error: float, reason: str = "") -> GateLimit:
-    """How far the outputs of the new model are from those of the baseline, or why that is not a number."""
+    """The limit of the output error of the new model, or why the error is not a number."""
     is_kept = error is not None and error <= max_error
     return GateLimit(
         measure="error",
@@ -257,7 +255,7 @@ def error_limit(case: Case, error: float | None, max_error: float, reason: str =
 def memory_limit(
     case: Case, needs: Mapping[str, Sequence[int]], max_memory: float, reason: str = "it could not be measured"
 ) -> GateLimit:
-    """What several processes of each side needed, all of one side against all of the other; or why that is unknown."""
+    """The limit of the memory of several processes of each side, all against all; or why it is unknown."""
     limit, base, new = 1 + max_memory, needs.get(BASELINE, ()), needs.get(NEW, ())
     if not base or not new or not min(base):
         return GateLimit(measure="memory", dims=case.dims, limit=limit, reason=f"memory: {reason}")
@@ -278,21 +276,21 @@ def memory_limit(
 
 
 def control_in(case: Case) -> GateControl:
-    """Whether equal models were called equal."""
+    """Whether no difference was claimed between equal models."""
     subject = next((each for each in case.subjects if each.name == CONTROL), None)
     if subject is None or subject.status != "ok" or subject.speedup is None:
         reason = "it was not measured" if subject is None else subject.reason or subject.status
         return GateControl(dims=case.dims, reason=reason)
     found = Comparison.spelled(subject, "speedup").inverse()
     differs = subject.verdict in ("faster", "slower")
-    reason = f"equal models were called different ({subject.verdict})" if differs else ""
+    reason = f"a difference was claimed between equal models ({subject.verdict})" if differs else ""
     return GateControl(dims=case.dims, **found.named("ratio"), passed=not differs, reason=reason)
 
 
 def after_controls(limits: Sequence[GateLimit], controls: Sequence[GateControl]) -> list[GateLimit]:
-    """The limits, of which times are undecided in each case whose control failed.
+    """The limits, with times undecided in each case whose control failed.
 
-    What is counted or weighed does not depend on the clock; what is broken stays broken.
+    Instructions and memory do not depend on the clock, and broken models stay broken.
     """
     failed = {_place(each.dims): each for each in controls if not each.passed}
     return [_after_control(each, failed.get(_place(each.dims))) for each in limits]
@@ -309,12 +307,12 @@ def _place(dims: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
 
 
 def outcome_of(limits: Sequence[GateLimit]) -> GateOutcome:
-    """Failed where one limit is not kept, undecided where one cannot be told, else passed."""
+    """Failed if a limit is not met, undecided if one is undecided, else passed."""
     outcomes = {each.outcome for each in limits}
     order: tuple[GateOutcome, ...] = ("failed", "undecided")
     return next((each for each in order if each in outcomes), "passed" if limits else "undecided")
 
 
 def final_outcome(record: Gate) -> GateOutcome:
-    """The outcome after it was said what an undecided one counts as."""
+    """The outcome after applying how undecided gates are counted."""
     return record.undecided_as if record.outcome == "undecided" else record.outcome

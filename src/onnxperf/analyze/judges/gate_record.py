@@ -1,4 +1,4 @@
-"""Whether a model keeps to its limits beside a baseline that was measured in another run."""
+"""Whether a model meets its limits relative to a baseline measured in another run."""
 
 from __future__ import annotations
 
@@ -30,37 +30,37 @@ from onnxperf.wording.names import dims_text, listed
 from onnxperf.wording.numbers import count, factor, significant
 
 _OF_VERSIONS = "onnxruntime"
-"""The condition that may differ: another version is often what a gate is about."""
+"""The condition that may differ: comparing versions is often the purpose of a gate."""
 _AGAIN = "base.json"
 _INCLUDED = (
-    "the interval includes the limit, as runs that were not measured in turn differ by about "
+    "the interval includes the limit, as separate runs differ by about "
     f"{significant(100 * BETWEEN_RUNS)} %: race both models, or set a larger `max_slowdown`"
 )
 _CONTRADICTED = (
-    "by the quickest calls it is on one side of the limit, by all calls on the other: its times vary too much, or "
-    "those of the record did; race both models"
+    "the fastest calls and all calls are on different sides of the limit: its times, or those of the record, vary "
+    "too much; race both models"
 )
 _KNOWN = 1000
-"""Degrees of freedom of an error that many runs have shown."""
+"""Degrees of freedom of an error known from many runs."""
 _LEAST_NS = 1e-3
-"""Of a mean: no logarithm is of nothing."""
+"""Minimum of a mean, to avoid the logarithm of 0."""
 
 
 class RecordedRun(Struct, frozen=True, kw_only=True):
-    """A run that a gate compares with."""
+    """A recorded run used as a baseline."""
 
     name: str
-    """What it is called: a file, or the id of a run."""
+    """Name: a file, or the id of a run."""
     machine: Machine | None
     cases: tuple[Case, ...]
     limits: tuple[GateLimit, ...] = ()
-    """What it measured besides, where it is a gate."""
+    """Its limits, if it is a gate."""
     is_gate: bool = False
-    """Then its new model is the baseline of this one."""
+    """Whether it is a gate; its new model is then the baseline."""
 
 
 class RecordedSide(Struct, frozen=True, kw_only=True):
-    """The subject of a case of a record that the new model is compared with."""
+    """The subject in a case of a record that serves as the baseline."""
 
     run: RecordedRun
     case: Case
@@ -68,9 +68,9 @@ class RecordedSide(Struct, frozen=True, kw_only=True):
 
 
 def sides_of(run: RecordedRun, call: str, label: str, wanted: str | None) -> list[RecordedSide]:
-    """The subject of every size of dimensions: the one that is named, or the only one that was called alike.
+    """The baseline subject for every set of dimensions: the specified one, or the only one with this call style.
 
-    Where several were, the one whose model is called like the new one.
+    If there are several, the one whose model has the same label as the new one.
     """
     found: list[RecordedSide] = []
     sizes = list(dict.fromkeys(tuple(case.dims.items()) for case in run.cases))
@@ -79,7 +79,7 @@ def sides_of(run: RecordedRun, call: str, label: str, wanted: str | None) -> lis
         sides = [RecordedSide(run=run, case=case, subject=each) for case in cases for each in case.subjects]
         found += [_chosen(sides, run, call, label, wanted)] if sides else []
     if not found:
-        raise BadOption(f"{run.name} has no subject that was measured", option="baseline")
+        raise BadOption(f"{run.name} has no measured subject", option="baseline")
     return found
 
 
@@ -100,24 +100,24 @@ def _chosen(sides: Sequence[RecordedSide], run: RecordedRun, call: str, label: s
 
 
 def side_for(case: Case, sides: Sequence[RecordedSide]) -> RecordedSide | None:
-    """What a case is compared with: the one of the same dimensions."""
+    """The baseline of a case: the one with the same dimensions."""
     return next((side for side in sides if side.case.dims == case.dims), None)
 
 
 class _Found(NamedTuple):
-    """What is known of one case before all of them are judged together."""
+    """Facts about one case before all cases are judged together."""
 
     limits: list[GateLimit]
-    """Time first, not yet judged where there is a change."""
+    """Limits, time first; if there is a change, time is not yet judged."""
     change: RunChange | None = None
     by_means: st.Estimate | None = None
-    """The same by all calls, not by the quickest."""
+    """The same from all calls instead of the fastest."""
 
 
 def recorded_limits(
     cases: Sequence[Case], sides: Sequence[RecordedSide], machine: Machine, max_slowdown: float
 ) -> list[GateLimit]:
-    """What races of the new model with itself, and a record of the baseline, say of time and instructions."""
+    """Limits of time and instructions from races of the new model with itself and a record of the baseline."""
     found = [_found(case, sides, machine, max_slowdown) for case in cases]
     changes = [each.change.estimate for each in found if each.change is not None]
     at_limit = [each._replace(value=each.value - math.log1p(max_slowdown)) for each in changes]
@@ -156,7 +156,7 @@ def _found(case: Case, sides: Sequence[RecordedSide], machine: Machine, max_slow
 
 
 def _unknown(change: RunChange | None, case: Case, side: RecordedSide, new: Subject) -> str:
-    """Why there is no ratio, or none that counts; empty where there is."""
+    """Why there is no valid ratio; empty if there is one."""
     if side.case.yardstick is None:
         again = f"measure its model again with this version of onnxperf (`onnxperf bench MODEL -o {_AGAIN}`)"
         return f"{side.run.name} has no yardstick to compare by: {again}"
@@ -167,13 +167,13 @@ def _unknown(change: RunChange | None, case: Case, side: RecordedSide, new: Subj
         weak = [f"{name} {weakness(each)}" for name, each in sides.items() if weakness(each)]
         return next(iter(weak), f"the yardstick of {side.run.name} rests on too few launches")
     if not 1 / MOST_DRIFT < change.drift < MOST_DRIFT:
-        state = "the machine was in another state, which does not slow all models equally"
+        state = "the machine was in another state, which does not affect all models equally"
         return f"the yardstick took {factor(change.drift)} times as long as then: {state}"
     return ""
 
 
 def _by_means(case: Case, side: RecordedSide, new: Subject) -> st.Estimate | None:
-    """The change by the means of launches, which a model whose calls vary cannot flatter."""
+    """The change based on means of launches, which is not biased if calls vary."""
     if case.yardstick is None or side.case.yardstick is None:
         return None
     now, then = (
@@ -200,13 +200,13 @@ def _judged(time: GateLimit, change: RunChange, by_means: st.Estimate | None, le
 
 
 def _unlike(case: Case, side: RecordedSide, new: Subject, machine: Machine) -> str:
-    """Why a record says nothing about this run; empty where it does."""
+    """Why a record is not comparable with this run; empty if it is."""
     run, then = side.run, side.run.machine
     if then is None or _processor(then) != _processor(machine):
         other = "an unknown processor" if then is None else f"another processor ({_words(then)})"
-        return f"{run.name} was measured on {other}: only a race of both models can tell"
+        return f"{run.name} was measured on {other}: only a race of both models can decide"
     if _minor(then.python) != _minor(machine.python):
-        return f"{run.name} was measured with Python {then.python}, and this is {machine.python}"
+        return f"{run.name} was measured with Python {then.python}, but this is {machine.python}"
     if side.subject.status not in ("ok", "differs") or not side.subject.blocks:
         return f"{side.subject.name} of {run.name} was not measured: {side.subject.reason or side.subject.status}"
     if case.shapes != side.case.shapes:
@@ -233,7 +233,7 @@ def _minor(version: str) -> list[str]:
 
 
 def recorded_notes(cases: Sequence[Case], sides: Sequence[RecordedSide]) -> list[str]:
-    """How far a comparison with a record can be trusted."""
+    """Notes on the reliability of a comparison with a record."""
     notes = ["outputs were not compared: the baseline is a record"]
     for case in cases:
         side = side_for(case, sides)
@@ -252,5 +252,5 @@ def recorded_notes(cases: Sequence[Case], sides: Sequence[RecordedSide]) -> list
 def _on_versions(then: Scalar, now: Scalar) -> list[str]:
     if then == now:
         return []
-    alike = "what changed for all models is divided out"
+    alike = "changes common to all models cancel out"
     return [f"onnxruntime was {then} then and is {now} now, also for the yardstick: {alike}"]

@@ -1,4 +1,4 @@
-"""Whether memory grows with every call: a line through points, and a name for what it shows."""
+"""Whether memory grows with every call: fit a line through points and classify the growth."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from statistics import median
 from onnxperf.records.memory import Growth, GrowthKind
 
 _NOTICEABLE_BYTES = 1 << 20
-"""Growth below this is not mentioned: pages come and go, and Python takes its memory in pieces of this size."""
+"""Smaller growth is ignored: pages come and go, and Python allocates memory in pieces of this size."""
 _QUARTERS = 4
 LEAST_POINTS = _QUARTERS + 1
-"""Fewer cannot separate a leak from what settles."""
+"""Minimum number of points to distinguish a leak from settling."""
 _FAIR_SHARE = 0.5
-"""What grows with every call grows in every quarter by at least this part of an even share."""
+"""Constant growth increases every quarter by at least this fraction of an even share."""
 _STEP_SHARE = 0.8
-"""A rise between two points that is this part of a growth, or more, is all of it: the rest comes and goes."""
+"""A rise between two points that is at least this fraction of the growth counts as a single step."""
 _ARENA_SHARE = 0.5
-"""An arena that explains this part of a growth is its cause."""
+"""An arena that explains this fraction of the growth is its cause."""
 
 
 def judge_growth(points: Sequence[tuple[int, int]], arena_bytes: Sequence[int] = ()) -> Growth | None:
-    """What points of (calls, bytes) say; `arena_bytes` is what onnxruntime's arena held after the same calls."""
+    """Judge points of (calls, bytes); `arena_bytes` is the memory held by onnxruntime's arena after the same calls."""
     if len(points) < LEAST_POINTS:
         return None
     calls, sizes = zip(*points, strict=True)
@@ -60,5 +60,5 @@ def _in_every_quarter(sizes: Sequence[int]) -> bool:
 
 
 def _slope(points: Sequence[tuple[int, int]]) -> float:
-    """The median of the slopes between any two points (Theil and Sen): one jump does not move it."""
+    """The median of the slopes between all pairs of points (Theil-Sen), which is robust against a single jump."""
     return median((after - before) / (later - sooner) for (sooner, before), (later, after) in combinations(points, 2))

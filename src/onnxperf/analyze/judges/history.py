@@ -1,4 +1,4 @@
-"""The runs of a model as series, each with the places where its times change."""
+"""The runs of a model as series with change points."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from onnxperf.wording.names import dims_text
 from onnxperf.wording.numbers import count
 
 _VERSION = re.compile(r"\d+\.\d")
-"""The start of a condition that is the version of a library: it changes from run to run, and is no setting."""
+"""The start of a condition that is a library version: it changes between runs and is not a setting."""
 _LARGEST_LOG = 40.0
 
 
 class _Key(NamedTuple):
-    """What is the same in all runs of a series."""
+    """Facts that are equal in all runs of a series."""
 
     machine: str
     runtime: str
@@ -52,15 +52,15 @@ class _Key(NamedTuple):
     dims: str
     conditions: tuple[tuple[str, Scalar], ...]
     environment: str
-    """Version of onnxruntime where it is not the one of the run: another environment."""
+    """Version of onnxruntime in another environment, if it differs from that of the run."""
     subject: str = ""
-    """Name of the subject, where a run has several that are alike otherwise."""
+    """Name of the subject, if a run has several subjects that are otherwise equal."""
 
 
 def judge_history(
     model: str, stored: Sequence[StoredSubject], by: By | None, min_effect: float, limit: int | None = None
 ) -> History:
-    """Series of a model with their change points; of each, the newest `limit` runs."""
+    """Series of a model with their change points, each limited to the newest `limit` runs."""
     grouped = _series(stored, by)
     made = [_made(key, several, by, limit) for key, several in grouped.items()]
     named = _named(made)
@@ -73,7 +73,7 @@ def judge_history(
 
 
 def _series(stored: Sequence[StoredSubject], by: By | None) -> dict[_Key, list[StoredSubject]]:
-    """All subjects by what must be the same; what failed before anything was known goes where its like are."""
+    """All subjects by their key; subjects that failed before their conditions were known join similar ones."""
     found: dict[_Key, list[StoredSubject]] = {}
     for subject in stored:
         if subject.origin.conditions:
@@ -101,7 +101,7 @@ def _key(subject: StoredSubject, by: By | None) -> _Key:
 
 
 def _split(key: _Key, several: list[StoredSubject]) -> dict[_Key, list[StoredSubject]]:
-    """By the names of subjects, where one run has several that are alike in everything that is known."""
+    """Split by subject name if one run has several subjects that are otherwise equal."""
     if len({each.name for each in several}) == 1:
         return {key: several}
     runs = [(point.run, point.version) for each in several for point in each.points]
@@ -114,7 +114,7 @@ def _split(key: _Key, several: list[StoredSubject]) -> dict[_Key, list[StoredSub
 
 
 def _home(subject: StoredSubject, by: By | None, series: Iterable[_Key]) -> _Key:
-    """The series of what failed, or was called from Python: conditions are only known of what was loaded."""
+    """The series of a subject with unknown conditions, because it failed or was called from Python."""
     key = _key(subject, by)
     alike = [each for each in series if each[:4] == key[:4]]
     return max(alike, key=lambda each: (each.subject == subject.name, each.environment == ""), default=key)
@@ -125,7 +125,7 @@ def _settings(origin: TimeOrigin) -> dict[str, Scalar]:
 
 
 def machine_text(origin: TimeOrigin) -> str:
-    """The processor and its cores."""
+    """Processor and cores as text."""
     if not origin.cpu:
         return ""
     logical = f" ({origin.logical_cpus} logical)" if origin.logical_cpus != origin.cores else ""
@@ -168,7 +168,7 @@ def _made(key: _Key, several: Sequence[StoredSubject], by: By | None, limit: int
 
 
 def _named(made: Sequence[HistorySeries]) -> list[HistorySeries]:
-    """With the settings by which a series differs from others of its runtime."""
+    """Add to names the settings in which a series differs from others of its runtime."""
     named = []
     for each in made:
         alike = [other.conditions for other in made if other.runtime == each.runtime]
@@ -200,7 +200,7 @@ def _group_of(several: Sequence[StoredSubject], by: By) -> Callable[[HistoryPoin
 
 
 def _ordered(points: list[HistoryPoint], by: By, group_of: Callable[[HistoryPoint], str]) -> list[HistoryPoint]:
-    """By time within each group; commits by when they were first measured, wherever one is measured again."""
+    """Order by time within each group; commits are ordered by their first measurement."""
     if by == "version":
         order = cache(version_order)
         return sorted(points, key=lambda each: (order(each.version), each.version))
@@ -208,7 +208,7 @@ def _ordered(points: list[HistoryPoint], by: By, group_of: Callable[[HistoryPoin
 
 
 def _together(points: Sequence[HistoryPoint], key_of: Callable[[HistoryPoint], object]) -> list[HistoryPoint]:
-    """Points of the same key behind the first of them."""
+    """Points grouped by key, in order of first occurrence."""
     found: dict[object, list[HistoryPoint]] = {}
     for point in points:
         found.setdefault(key_of(point), []).append(point)
@@ -216,7 +216,7 @@ def _together(points: Sequence[HistoryPoint], key_of: Callable[[HistoryPoint], o
 
 
 def version_order(version: str) -> tuple[tuple[bool, int, str], ...]:
-    """Numbers by their size, and whatever follows them by its letters: 1.9 before 1.10, 1.10.dev1 before 1.10.0."""
+    """Sort key for versions: 1.9 before 1.10, 1.10.dev1 before 1.10.0."""
     parts = re.findall(r"\d+|[a-z]+", version)
     return tuple((part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts)
 
@@ -246,10 +246,10 @@ def _groups(
 
 
 def _measure(points: Sequence[HistoryPoint], by: By | None) -> tuple[TimeMeasure, float | None]:
-    """Which times a series has, and the usual time of the yardstick if they are relative to it.
+    """The kind of times of a series, and the median time of the yardstick if times are relative to it.
 
-    The undisturbed time, if at least half of the runs have it: different times are never mixed in one series, so that
-    the others are left out. Machines are compared by times as they are, as the yardstick would take their speed away.
+    The undisturbed time is used if at least half of the runs have it; different kinds are never mixed in one series, so
+    other runs are excluded. Machines are compared by absolute times, because the yardstick would cancel their speed.
     """
     counts: dict[TimeMeasure, int] = {each: timed_count(points, each) for each in get_args(TimeMeasure)}
     half = max(counts.values()) / 2
@@ -279,7 +279,7 @@ def _judged(series: HistorySeries, by: By | None, min_effect: float, several: in
 
 
 def _yardstick_changes(series: HistorySeries, timed: Timed, min_effect: float, several: int) -> tuple[ChangePoint, ...]:
-    """Where the yardstick itself changes: what all models share is divided out of the times relative to it."""
+    """Change points of the yardstick itself: changes common to all models cancel out of times relative to it."""
     if series.yardstick_ns is None:
         return ()
     averaged = _averaged([(point, point.yardstick_ns or 0.0) for point, _ in timed])
@@ -288,11 +288,11 @@ def _yardstick_changes(series: HistorySeries, timed: Timed, min_effect: float, s
 
 
 class _Averaged(NamedTuple):
-    """Runs of one day, commit, version and file share what the day did to the machine: together they are one value."""
+    """Averages of runs of one day, commit, version and file, which share the state of the machine on that day."""
 
     timed: Timed
     begins: list[int]
-    """Where the runs of each value begin."""
+    """Index of the first run of each average."""
     logs: list[float]
 
 
@@ -322,12 +322,12 @@ def _change(found: LevelChange, averaged: _Averaged) -> ChangePoint:
 
 
 def _ratio(log: float) -> float:
-    """Within what records hold: the interval of a few values that resemble each other is very wide."""
+    """The ratio, limited to what records can hold: intervals of a few correlated values are very wide."""
     return math.exp(min(max(log, -_LARGEST_LOG), _LARGEST_LOG))
 
 
 def _noise(logs: Sequence[float], places: Sequence[int]) -> float | None:
-    """Relative deviation of the times from the level of their part of the series; None where there are too few."""
+    """Relative deviation of the times from the level of their segment; None if there are too few."""
     import numpy as np
 
     if len(logs) < 3:

@@ -1,4 +1,4 @@
-"""From counts of instructions to ratios and verdicts."""
+"""Derive ratios and verdicts from instruction counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from onnxperf.records.race import SAME_COUNT, CountVerdict, Subject
 
 
 def with_counts_compared(subjects: Sequence[Subject], baseline: str | None) -> tuple[Subject, ...]:
-    """The subjects with their instructions compared with those of the baseline, where both were counted."""
+    """The subjects with instructions compared with the baseline's, if both were counted."""
     base = next((each.instructions for each in subjects if each.name == baseline), None)
     return tuple(_compared(subject, base, subject.name == baseline) for subject in subjects)
 
@@ -25,7 +25,7 @@ def _compared(subject: Subject, base: float | None, is_base: bool) -> Subject:
 
 
 def verdict_of(ratio: float) -> CountVerdict:
-    """Fewer instructions, more, or as many."""
+    """Whether there are fewer, more, or as many instructions."""
     if abs(math.log(ratio)) <= math.log1p(SAME_COUNT):
         return "equal"
     return "fewer" if ratio < 1 else "more"

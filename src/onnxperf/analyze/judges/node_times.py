@@ -1,4 +1,4 @@
-"""Which nodes of two profiles differ: times of launches, one per node, told from the noise between processes."""
+"""Which nodes of two profiles differ, based on their times in each launch."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from onnxperf.records.profile import COMPARED_LAUNCHES, Profile, SourceGroup, Ti
 from onnxperf.records.race import ALPHA, SMALL_CLAIM
 
 CLOCK_US = 1
-"""Onnxruntime cuts times to whole microseconds, so that two equal times may differ by one."""
+"""Onnxruntime truncates times to whole microseconds, so equal times may differ by one."""
 _LARGEST_LOG = 40.0
-"""Ratios beyond this are not told apart; a record holds none that is much larger."""
+"""Ratios are limited to this, because records cannot hold much larger ones."""
 
 LaunchTimes = tuple[float, ...]
 
 
 class TimedPair(NamedTuple):
-    """A node, or several together, on both sides: times of launches, and the times that are shown."""
+    """A node, or a sum of several, on both sides: times of launches, and displayed times."""
 
     before_us: LaunchTimes
     after_us: LaunchTimes
@@ -36,7 +36,7 @@ class TimedPair(NamedTuple):
 
     @property
     def launches(self) -> int:
-        """Launches that both sides have."""
+        """Number of launches on both sides."""
         return min(len(self.before_us), len(self.after_us))
 
 
@@ -44,14 +44,14 @@ class TimedPair(NamedTuple):
 
 
 def launch_times(profile: Profile, self_us: Sequence[int]) -> LaunchTimes:
-    """The undisturbed time in each launch; each kind of iteration counts as often as it occurs."""
+    """The undisturbed time in each launch; kinds of iterations are weighted by frequency."""
     values = profile.by_launch(self_us)
     kinds = profile.by_launch(profile.alike) if profile.alike else [()] * len(values)
     return tuple(map(undisturbed, values, kinds))
 
 
 def launch_sums(profile: Profile, several: Iterable[Times]) -> LaunchTimes:
-    """The undisturbed times of several nodes together; zeros for none."""
+    """The sum of the undisturbed times of several nodes in each launch; zeros for none."""
     times = [launch_times(profile, each.self_us) for each in several]
     return added_launches(times) if times else (0.0,) * len(profile.launches)
 
@@ -65,9 +65,9 @@ def added_launches(several: Iterable[LaunchTimes]) -> LaunchTimes:
 
 
 def compare_times(pairs: Sequence[TimedPair], other_tests: int = 0) -> list[Comparison]:
-    """What launches say about each pair, with Holm's correction for all of them and for `other_tests` made besides.
+    """Judge each pair over launches, with Holm's correction for all pairs and `other_tests` additional tests.
 
-    The ratio is that of the shown times, so that no table contradicts it; its error is that of the launches.
+    The ratio is that of the displayed times, for consistency with tables; its error comes from the launches.
     """
     estimates = [_estimate(pair) for pair in pairs]
     p_values = [1.0 if each is None else each.p_value for each in estimates]
@@ -77,7 +77,7 @@ def compare_times(pairs: Sequence[TimedPair], other_tests: int = 0) -> list[Comp
     found = []
     for pair, estimate, p_value, level in zip(pairs, estimates, p_values, levels, strict=False):
         if estimate is None:
-            found.append(Comparison(reason=f"fewer than {COMPARED_LAUNCHES} launches of each side"))
+            found.append(Comparison(reason=f"fewer than {COMPARED_LAUNCHES} launches per side"))
             continue
         reach = quantile(level, estimate.freedom) * estimate.error
         shown = _log_ratio(*pair.shown_us)
@@ -102,10 +102,10 @@ def is_different(comparison: Comparison) -> bool:
 
 
 def _estimate(pair: TimedPair) -> Estimate | None:
-    """The logarithm of first / second time with its error over launches; None where these are too few."""
+    """The logarithm of first / second time with its error over launches; None if there are too few."""
     if pair.launches < COMPARED_LAUNCHES:
         return None
-    both = zip(pair.before_us, pair.after_us, strict=False)  # launches of one number ran in turn
+    both = zip(pair.before_us, pair.after_us, strict=False)  # launches with equal numbers ran in turn
     return trimmed_mean(np.array([_log_ratio(before, after) for before, after in both], dtype=np.float64))
 
 
@@ -118,7 +118,7 @@ def _ratio(log: float) -> float:
 
 
 def _is_large(pair: TimedPair, ratio: float) -> bool:
-    """Whether the change is worth a claim both over launches and in the times that are shown, in one direction."""
+    """Whether the change is large enough to claim, over launches and in displayed times, in one direction."""
     means = fmean(pair.before_us[: pair.launches]), fmean(pair.after_us[: pair.launches])
     return all(
         abs(first - second) > max(CLOCK_US, SMALL_CLAIM * min(first, second)) and (first > second) == (ratio > 1)
@@ -130,7 +130,7 @@ def _is_large(pair: TimedPair, ratio: float) -> bool:
 
 
 def compared_rows(before: Profile, after: Profile, groups: Sequence[SourceGroup] = ()) -> tuple[DiffRow, ...]:
-    """The nodes of two profiles, aligned, with what their launches say; `groups`: which nodes became which."""
+    """The aligned nodes of two profiles, judged over launches; `groups` maps nodes between two models."""
     one_model = bool(before.fingerprint) and before.fingerprint == after.fingerprint
     nodes = of_first_model(after.nodes, groups) if groups else after.nodes
     rows = [_with_launches(row, before, after) for row in align(before.nodes, nodes, one_model or bool(groups))]
@@ -140,7 +140,7 @@ def compared_rows(before: Profile, after: Profile, groups: Sequence[SourceGroup]
 
 
 def pair_of(rows: Sequence[DiffRow], shown_us: tuple[float, float]) -> TimedPair:
-    """Rows of a diff together; a side that has none of them takes no time for them."""
+    """The sum of several diff rows; a side without any of them takes no time."""
     sides = (
         [row.before_launch_us for row in rows if row.side != "+"],
         [row.after_launch_us for row in rows if row.side != "-"],

@@ -1,4 +1,4 @@
-"""How fast the same cases are on the nodes of a cluster: medians side by side, and no verdict."""
+"""Times of the same cases on several cluster nodes: medians, without verdicts."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from onnxperf.records.sweep import NodeComparison, NodeTimes, time_of
 from onnxperf.wording.names import dims_text, name_of
 from onnxperf.wording.numbers import count, ratio
 
-_NO_VERDICT = (
-    "nodes are measured in races of their own, not in turn: these ratios have no interval, and are not verdicts"
-)
+_NO_VERDICT = "nodes are measured in separate races, not in turn: these ratios have no intervals and are not verdicts"
 
 
 def compare_nodes(cases: Sequence[Case]) -> NodeComparison | None:
-    """Every subject on every node; None where no case ran on several."""
+    """Every subject on every node; None if no case ran on several nodes."""
     found: dict[tuple[str, str, str], NodeTimes] = {}
     for case in cases:
         for subject in case.subjects:
@@ -34,7 +32,7 @@ def compare_nodes(cases: Sequence[Case]) -> NodeComparison | None:
 
 
 def _lines(nodes: Sequence[str], rows: Sequence[NodeTimes]) -> list[str]:
-    """A sentence for every node but the first."""
+    """A sentence for every node except the first."""
     first, *others = nodes
     lines = []
     for node in others:

@@ -1,4 +1,4 @@
-"""How small a difference a race of a subject against itself could still mistake for one."""
+"""The difference that a race of a subject against itself could mistake for a real one."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from onnxperf.analyze.judges.comparison import compare
 from onnxperf.records.race import MIN_ROUNDS, Measurement
 
 COMMON_CLAIM = 0.01
-"""The minimum effect of a bench unless another is requested."""
+"""The default minimum effect of a bench."""
 VERY_NOISY = 0.03
 TINY_EFFECT = 1e-6
-"""No claim is too small here: what the interval says is the result."""
+"""No minimum effect: the interval is the result."""
 
 
 def noise_band(subjects: Sequence[Measurement], interrupted: bool = False) -> float | None:
-    """The larger distance of the speedup's interval from 1: what two equal subjects could be taken for.
+    """The largest distance of the speedup's interval from 1: the difference that equal subjects could appear to have.
 
-    It includes the estimate itself, which should be 0, and the width of the interval, as a bench of that length
-    would see it. None when the race was not complete.
+    It includes the estimate itself, which should be 0, and the width of the interval, as in a bench of that length.
+    None if the race was not complete.
     """
     if interrupted or any(each.status != "ok" or len(each.blocks) < MIN_ROUNDS for each in subjects):
         return None

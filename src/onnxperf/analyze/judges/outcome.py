@@ -1,4 +1,4 @@
-"""What a run is about, how it ended, and its answer: read from any record in one way."""
+"""Topic, status and answer of a run, extracted from any record."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _SEVERAL = ("cases", "subjects", "checks")
 _SINGLE = ("race", "before", "after")
 _FINE = ("ok", "skipped", "pending", "running")
 _NAMES = ("model", "equation", "function", "name")
-"""Fields that say what was measured, the first that a record has."""
+"""Fields with the topic; the first one in a record is used."""
 
 
 def status_of(record: Struct) -> RunStatus:
-    """Interrupted, the first status that is not ok, differs where outputs are not equal, or ok."""
+    """Interrupted, or the first status that is not ok, or differs if outputs are not equal, or ok."""
     parts = list(parts_of(record))
     if any(getattr(part, "interrupted", False) for part in parts):
         return "interrupted"
@@ -29,13 +29,13 @@ def status_of(record: Struct) -> RunStatus:
 
 
 def fault_of(part: Struct) -> str:
-    """The status of a subject, a case or a comparison that did not end as it should; else nothing."""
+    """The status of a subject, case or comparison with a problem; else empty."""
     status = str(getattr(part, "status", "ok"))
     return "" if status in _FINE else status
 
 
 def topic_of(record: Struct) -> str:
-    """What was measured: the labels of its models, an equation or a function."""
+    """Topic of a record: the labels of its models, an equation or a function."""
     for field in _NAMES:
         if hasattr(record, field):
             return str(getattr(record, field))
@@ -52,7 +52,7 @@ def answers_of(record: Struct) -> list[str]:
 
 
 def parts_of(record: Struct) -> Iterator[Struct]:
-    """A record, its cases, subjects and comparisons, its race, and its two sides."""
+    """A record with its cases, subjects, comparisons, race and sides."""
     yield record
     for name in _SEVERAL:
         for part in getattr(record, name, None) or ():

@@ -1,4 +1,4 @@
-"""The rounds that two subjects share, and the ways to read their blocks."""
+"""The common rounds of two subjects, and readings of their blocks."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from onnxperf.analyze.judges.times import numbered
 from onnxperf.records.race import MIN_UNITS, Block, Measurement
 
 _MOST_DISTURBED = 1.5
-"""Usual / undisturbed time of a call with several threads, where the kernel does not tell who waited: beyond, all its
-processors were seldom free together, and equal runs on a busy machine differed by 20 %."""
+"""Maximum ratio of typical to undisturbed time of a call with several threads, if the kernel does not report waiting.
+Beyond it, the processors were rarely all free, and equal runs on a busy machine differed by 20 %."""
 
 
 class Rounds(NamedTuple):
-    """The rounds that a subject shares with the baseline."""
+    """The common rounds of a subject and the baseline."""
 
     ours: st.Floats
     """Time of a call of the subject in each round."""
     theirs: st.Floats
-    """That of the baseline."""
+    """Time of a call of the baseline in each round."""
     units: st.Ints
-    """Which launch or set-up each round belongs to, from 0."""
+    """Index of the launch or set-up of each round, from 0."""
     launches: st.Ints
-    """Which launch each round belongs to, from 0."""
+    """Index of the launch of each round, from 0."""
     evidence: Evidence
 
     @property
@@ -38,7 +38,7 @@ class Rounds(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How blocks are read: the time of each, the log-ratio that all blocks of a unit give together, and that of all."""
+    """How blocks are read: the time of each block, the log-ratio of each unit, and the estimate over all units."""
 
     time_of: Callable[[Block], float]
     by_unit: Callable[[Rounds], st.Floats]
@@ -57,33 +57,33 @@ def _of_means(rounds: Rounds) -> st.Floats:
 
 
 QUICKEST = Reading(lambda block: max(block.quickest_ns or 0.0, 1e-3), _matched)
-"""The quickest piece of every block; those of a unit are matched with each other.
+"""The fastest piece of every block; those of a unit are matched with each other.
 
-Other programs, and other guests of the host, only ever slow down: while they make blocks differ by 10 %, and rounds by
-as much, matched pieces of a launch differ by half a percent.
+Other programs and guests of the host only ever add time: while blocks and rounds then differ by 10 %, matched pieces of
+a launch differ by half a percent.
 """
 MEANS = Reading(lambda block: block.per_call_ns, _of_means, st.mean_of)
-"""The mean of all calls: what a caller pays in the long run, disturbances and the slowest launch included."""
+"""The mean of all calls: the long-run cost for a caller, including disturbances and the slowest launch."""
 ALL_CALLS = Reading(lambda block: block.per_call_ns, lambda rounds: st.by_unit(np.median, rounds.values, rounds.units))
-"""Whole blocks, paired by round, where no pieces were timed."""
+"""Whole blocks, paired by round, if no pieces were timed."""
 
 
 def reading_of(subjects: Iterable[Measurement]) -> Reading:
-    """By quickest pieces, unless a subject was measured before these were timed."""
+    """The fastest pieces if all subjects have them, else whole blocks."""
     has_pieces = all(block.quickest_ns is not None for subject in subjects for block in subject.blocks)
     return QUICKEST if has_pieces else ALL_CALLS
 
 
 def paired(subject: Measurement, base: Measurement, reading: Reading = ALL_CALLS) -> Rounds:
-    """The rounds that both have: launches are their units, or set-ups where launches are few."""
+    """The common rounds; their units are launches, or set-ups if there are few launches."""
     return _rounds_of(_shared(subject, base), reading)
 
 
 def undisturbed(subject: Measurement, base: Measurement, reading: Reading) -> Rounds | None:
-    """The same without units in which other programs took processors from threads that wait for each other.
+    """The common rounds without units in which other programs took processors from threads that wait for each other.
 
-    Several threads that meet at barriers are slowed down many times as much as one thread is: that is no noise, which
-    more rounds would even out, but a bias. None where too little is left.
+    Threads that synchronize at barriers are slowed down much more than a single thread. This is a bias, not noise that
+    more rounds would average out. None if too little is left.
     """
     both = _shared(subject, base)
     whole = _rounds_of(both, reading)
@@ -101,7 +101,7 @@ def undisturbed(subject: Measurement, base: Measurement, reading: Reading) -> Ro
 
 
 def has_several_threads(subject: Measurement) -> bool:
-    """Whether its threads may have to wait for each other."""
+    """Whether a subject has several threads, which may wait for each other."""
     threads = subject.conditions.get("threads")
     return isinstance(threads, int) and threads > 1
 
@@ -132,7 +132,7 @@ def _shared(subject: Measurement, base: Measurement) -> list[tuple[Block, Block]
 def _rounds_of(both: Sequence[tuple[Block, Block]], reading: Reading) -> Rounds:
     launches = numbered([(a.launch, b.launch) for a, b in both])
     set_ups = numbered([(a.launch, a.set_up, b.launch, b.set_up) for a, b in both])
-    starts = [block.start_ns for _, block in both]  # of the baseline, so that all of its rivals have the same pace
+    starts = [block.start_ns for _, block in both]  # of the baseline, so that all of its rivals have the same time span
     span_s = (max(starts) - min(starts)) / 1e9 if starts else 0.0
     evidence = Evidence(len(both), len(np.unique(launches)), len(np.unique(set_ups)), span_s)
     return Rounds(
@@ -145,10 +145,10 @@ def _rounds_of(both: Sequence[tuple[Block, Block]], reading: Reading) -> Rounds:
 
 
 def estimate_of(rounds: Rounds, reading: Reading) -> st.Estimate:
-    """The log of the speedup, with the error that launches show.
+    """The log of the speedup, with its error over launches.
 
-    Set-ups of one process share where it lies in memory: where launches are few, their own spread counts, with as few
-    degrees of freedom, if it is the larger one. Where there are not even set-ups, rounds have to do.
+    Set-ups of one process share parts of its memory layout: with few launches, their own spread and degrees of freedom
+    are used if that gives a wider interval. Without enough set-ups, rounds are used.
     """
     if rounds.evidence.rounds < 2:
         return st.Estimate(float(np.mean(rounds.values)), math.inf, 1)

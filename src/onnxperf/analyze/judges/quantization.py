@@ -1,4 +1,4 @@
-"""What quantising changed: time of original nodes before and after, conversions that stayed, and which way is best."""
+"""Effects of quantization: times of original nodes before and after, remaining conversions, and the best candidate."""
 
 from __future__ import annotations
 
@@ -27,38 +27,38 @@ from onnxperf.records.race import Case
 from onnxperf.wording.names import name_of
 
 WORTH = 0.005
-"""Part of the time of an inference that a layer has to lose before it is worth another trial."""
+"""Minimum share of the inference time that a layer must lose to be worth excluding."""
 _FAR_SLOWER = 1.5
-"""Calls of a way that take so many times as long as those of float32 are not worth a race."""
+"""Candidates whose calls are this many times slower than float32 are not raced."""
 
 
 _OUTCOMES: dict[Verdict | None, LayerOutcome] = {"faster": "won", "slower": "lost"}
 
 
 class Sides(Struct, frozen=True, kw_only=True):
-    """Profiles of a model in float32 and in int8, with all graphs between the original and what is executed."""
+    """Profiles of a model in float32 and int8, with all graphs from the original to the executed ones."""
 
     original: Graph
-    """Every node has a name."""
+    """Original graph, with names for all nodes."""
     prepared: Graph
-    """What the quantiser was given."""
+    """Input of the quantizer."""
     quantized: Graph
-    """What it wrote."""
+    """Output of the quantizer."""
     before: Profile
     before_graph: Graph
-    """What is executed in float32."""
+    """Executed graph in float32."""
     after: Profile
     after_graph: Graph
-    """What is executed in int8."""
+    """Executed graph in int8."""
     touched: frozenset[str]
-    """Nodes of the prepared model that the quantiser touched."""
+    """Nodes of the prepared model changed by the quantizer."""
 
 
-# ---------------------------------------------------------------- errors and ways
+# ---------------------------------------------------------------- errors and candidates
 
 
 def worst_error(errors: Sequence[OutputError]) -> float | None:
-    """Largest difference / largest value of an output, the worst of all; None where one is not finite."""
+    """Largest difference / largest value over all outputs; None if one is not finite."""
     errors_by_output = [each.max_relative for each in errors if each.elements]
     known = [each for each in errors_by_output if each is not None]
     return max(known) if known and len(known) == len(errors_by_output) else None
@@ -70,13 +70,13 @@ def is_acceptable(error: float | None, max_error: float) -> bool:
 
 
 def too_slow_to_race(ratios: Mapping[str, float], acceptable: Sequence[str]) -> set[str]:
-    """Ways whose calls take far longer than those of float32, unless no other is acceptable and faster than these."""
+    """Candidates far slower than float32, unless no acceptable candidate is faster."""
     quickest = min((ratios[name] for name in acceptable or ratios), default=0.0)
     return {name for name, ratio in ratios.items() if ratio > max(_FAR_SLOWER, quickest)}
 
 
 def best_way(ways: Sequence[TriedWay]) -> TriedWay | None:
-    """The fastest of those whose error is accepted; where none is, the one with the smallest error."""
+    """The fastest candidate with an accepted error; if there is none, the one with the smallest error."""
     ran = [each for each in ways if each.status == "ok" and each.speedup is not None]
     accepted = [each for each in ran if each.acceptable]
     if accepted:
@@ -85,7 +85,7 @@ def best_way(ways: Sequence[TriedWay]) -> TriedWay | None:
 
 
 def with_race(ways: Sequence[TriedWay], case: Case) -> tuple[TriedWay, ...]:
-    """Ways with what the race says of them."""
+    """Candidates with their results in the race."""
     subjects = {subject.name: subject for subject in case.subjects}
     found = []
     for each in ways:
@@ -107,14 +107,14 @@ def with_race(ways: Sequence[TriedWay], case: Case) -> tuple[TriedWay, ...]:
 
 
 def int8_in(case: Case | None) -> Comparison:
-    """What the confirming race says of int8; nothing where there is none, or it could not be run."""
+    """The confirming race's result for int8; empty if there was none or it could not run."""
     subjects = case.subjects if case is not None else ()
     found = next((each for each in subjects if each.name == INT8 and each.status == "ok"), None)
     return Comparison() if found is None else Comparison.spelled(found, "speedup")
 
 
 def way_to_take(record: Quantization) -> str:
-    """The best way, unless it is slower than float32: by the confirming race, or else by that of the search."""
+    """The best candidate, unless it is slower than float32 in the confirming race (or else in the search)."""
     found = int8_in(record.race)
     if found.verdict is None:
         searched = (each for each in record.ways if each.way.name == record.best and each.against == FLOAT32)
@@ -123,7 +123,7 @@ def way_to_take(record: Quantization) -> str:
 
 
 def cannot_be_faster(found: Comparison) -> bool:
-    """Whether it is slower, or undecided only in how much: then nobody wants it."""
+    """Whether it is slower, or undecided but certainly not faster."""
     return found.verdict == "slower" or (found.verdict == "undecided" and found.high is not None and found.high < 1)
 
 
@@ -131,16 +131,17 @@ def cannot_be_faster(found: Comparison) -> bool:
 
 
 def layers_of(sides: Sides) -> tuple[LayerChange, ...]:
-    """Original nodes with their time before and after, the largest in float32 first.
+    """Original nodes with their times before and after, largest float32 time first.
 
-    A layer is the smallest set of original nodes whose time both profiles can tell: what is fused on one side is one.
+    A layer is the smallest set of original nodes whose time is known in both profiles: nodes fused on either side form
+    one layer.
     """
     original = OriginalGraph(sides.original)
     indices = {node.name: (index,) for index, node in enumerate(sides.original.nodes)}
     written = Descendant(original, sides.quantized)
     named = list(zip(sides.quantized.nodes, written.work, strict=True))
     own = {node.name: sources for node, sources in named}
-    # a conversion that several nodes share says nothing about the kernel that does it on the way
+    # a conversion shared by several nodes does not identify the kernel that includes it
     plain = {node.name: sources for node, sources in named if node.op_type not in CONVERSIONS}
     before = _timed(sides.before.nodes, sides.before_graph, (indices,))
     after = _timed(sides.after.nodes, sides.after_graph, (plain, own))
@@ -167,15 +168,15 @@ def layers_of(sides: Sides) -> tuple[LayerChange, ...]:
 def _timed(
     nodes: Sequence[NodeTime], graph: Graph, origins: Sequence[Mapping[str, tuple[int, ...]]]
 ) -> list[tuple[NodeTime, tuple[int, ...]]]:
-    """Nodes of a profile with the original nodes that they work for, by the first of `origins` that knows some.
+    """Nodes of a profile with the original nodes they work for, according to the first of `origins` that has any.
 
-    What is in a body works for the node around it; what onnxruntime inserted works for what reads it.
+    Nodes in a body belong to the node around it, and inserted nodes belong to their readers.
     """
     readers = {tensor: node.outputs for node in reversed(graph.nodes) for tensor in node.inputs}
     by_tensor: dict[str, tuple[int, ...]] = {}
     by_name: dict[str, tuple[int, ...]] = {}
     found = []
-    for node in reversed(nodes):  # a reader comes later than what it reads
+    for node in reversed(nodes):  # a reader comes after the nodes it reads from
         sources = next(filter(None, (_sources(node.sources, own) for own in origins)), ())
         sources = sources or by_name.get(node.path[0] if node.path else "", ())
         later = (tensor for each in node.tensors for tensor in readers.get(each, ()))
@@ -191,7 +192,7 @@ def _sources(names: Sequence[str], own: Mapping[str, tuple[int, ...]]) -> tuple[
 
 
 def _components(number: int, groups: Sequence[tuple[int, ...]]) -> list[int]:
-    """For each original node the first of those that it cannot be told apart from."""
+    """For each original node, the first node of its layer."""
     parent = list(range(number))
 
     def find(index: int) -> int:
@@ -236,7 +237,7 @@ def _change(
 
 
 def to_exclude(layers: Sequence[LayerChange]) -> tuple[LayerChange, ...]:
-    """Layers that were quantised and are slower for it."""
+    """Quantized layers that became slower."""
     whole = sum(layer.after_us for layer in layers)
     return tuple(
         layer
@@ -246,7 +247,7 @@ def to_exclude(layers: Sequence[LayerChange]) -> tuple[LayerChange, ...]:
 
 
 def nodes_to_exclude(sides: Sides, layers: Sequence[LayerChange]) -> tuple[str, ...]:
-    """The nodes of the prepared model that do the work of layers, as far as the quantiser touched them."""
+    """The nodes of the prepared model that do the work of layers and were changed by the quantizer."""
     original = OriginalGraph(sides.original)
     wanted = {name for layer in layers for name in layer.nodes}
     prepared = Descendant(original, sides.prepared)
@@ -259,7 +260,7 @@ def nodes_to_exclude(sides: Sides, layers: Sequence[LayerChange]) -> tuple[str, 
 
 
 def is_faster(case: Case | None, name: str) -> bool:
-    """Whether the race shows that this one is faster than its baseline."""
+    """Whether the race shows this candidate to be faster than its baseline."""
     subjects = case.subjects if case is not None else ()
     return any(each.name == name and each.status == "ok" and each.verdict == "faster" for each in subjects)
 
@@ -267,7 +268,7 @@ def is_faster(case: Case | None, name: str) -> bool:
 def marked(
     layers: Sequence[LayerChange], excluded: Collection[str], errors: Mapping[tuple[str, ...], float | None]
 ) -> tuple[LayerChange, ...]:
-    """Layers with what was found out about them since."""
+    """Layers with their exclusion and errors."""
     return tuple(
         replace(layer, excluded=not set(layer.nodes).isdisjoint(excluded), error=errors.get(layer.nodes))
         for layer in layers
@@ -278,7 +279,7 @@ def marked(
 
 
 def unfused_of(sides: Sides) -> tuple[UnfusedPair, ...]:
-    """Conversions that are executed as nodes of their own, the costliest first, with the node that breaks each."""
+    """Conversions executed as separate nodes, most expensive first, with the node that prevents each fusion."""
     original = OriginalGraph(sides.original)
     written = Descendant(original, sides.quantized)
     positions = {node.name: position for position, node in enumerate(sides.quantized.nodes)}
@@ -315,21 +316,21 @@ def _edge(node: GraphNode, graph: Graph) -> str:
 
 
 def _name(original: OriginalGraph, sources: tuple[int, ...], node: GraphNode) -> str:
-    """The original node of the same operator, or the last one."""
+    """The original node with the same operator, or the last one."""
     same = [index for index in sources if original.graph.nodes[index].op_type == node.op_type]
     chosen = (same or list(sources))[-1:]
     return original.names(chosen)[0] if chosen else node.name
 
 
 def _why(written: Descendant, conversion: str, node: GraphNode) -> str:
-    """What the written graph lacks around the node, or that onnxruntime has no kernel for all that it has."""
+    """Why a conversion is not fused: the quantizer left neighbors in float32, or onnxruntime lacks a kernel."""
     if conversion == "DynamicQuantizeLinear":
-        return "in a dynamic way, activations are quantised in every call"
+        return "with dynamic quantization, activations are quantized in every call"
     made = [tensor for tensor in node.inputs if tensor in written.producer]
     plain = [each for each in made if not written.converts(written.producer[each])]
     if plain:
-        return f"the quantiser left its input {name_of(written.original.tensor(plain[0]) or plain[0])} in float32"
+        return f"the quantizer left its input {name_of(written.original.tensor(plain[0]) or plain[0])} in float32"
     readers = [each for tensor in node.outputs for each in written.consumers.get(tensor, ())]
     if not any(written.converts(each) for each in readers):
-        return f"the quantiser leaves {node.op_type} in float32"
+        return f"the quantizer leaves {node.op_type} in float32"
     return f"onnxruntime has no int8 kernel for this {node.op_type}"

@@ -1,4 +1,4 @@
-"""Why a comparison is undecided, and what would decide it."""
+"""Reasons why a comparison is undecided, and what would decide it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from onnxperf.records.race import FEWEST_ROUNDS, LARGE_CLAIM, MIN_ROUNDS, MIN_UN
 from onnxperf.wording.numbers import count, significant
 
 MIN_LAUNCHES = 3
-"""Launches that a claim below SMALL_CLAIM needs."""
+"""Minimum number of launches for a claim below SMALL_CLAIM."""
 _LONGEST_S = 600
-"""No longer race is proposed: conditions change in the meantime."""
+"""Maximum proposed race time: conditions change during longer races."""
 
 
 class Evidence(NamedTuple):
-    """How much a comparison rests on."""
+    """Amount of evidence of a comparison."""
 
     rounds: int
     launches: int
@@ -27,31 +27,31 @@ class Evidence(NamedTuple):
 
     @property
     def unit(self) -> Unit:
-        """What is independent of each other: launches, or where there are too few of them, set-ups."""
+        """The independent unit: launches, or set-ups if there are too few launches."""
         return "launch" if self.launches >= MIN_UNITS else "set-up"
 
     @property
     def units(self) -> int:
-        """How many there are."""
+        """Number of independent units."""
         return self.launches if self.unit == "launch" else self.set_ups
 
     @property
     def carries_estimate(self) -> bool:
-        """Enough for a small difference."""
+        """Whether there is enough evidence for a small difference."""
         return self.rounds >= MIN_ROUNDS and self.units >= MIN_UNITS
 
     @property
     def carries_interval(self) -> bool:
-        """Nothing less shows how much further rounds would differ."""
+        """Whether there is enough evidence for an interval."""
         return self.rounds >= FEWEST_ROUNDS and self.set_ups > 1
 
     def seconds_for(self, rounds: float) -> float | None:
-        """How long so many rounds would take; one round shows only its own time."""
+        """Duration of so many rounds; None if there was only one."""
         return self.span_s / (self.rounds - 1) * rounds if self.rounds > 1 else None
 
 
 def weaker(one: Evidence, other: Evidence) -> Evidence:
-    """What a comparison of two comparisons rests on."""
+    """The weaker evidence, for a comparison of two comparisons."""
     return Evidence(
         min(one.rounds, other.rounds),
         min(one.launches, other.launches),
@@ -61,15 +61,15 @@ def weaker(one: Evidence, other: Evidence) -> Evidence:
 
 
 def what_is_missing(evidence: Evidence, bounds: tuple[float, float] | None, min_effect: float) -> str:
-    """Why there is no verdict: too few rounds, too few starts, or rounds that disagree; and the time that may help."""
+    """Why there is no verdict (too few rounds or launches, or rounds that differ), and the time that may help."""
     rounds = evidence.rounds
     if rounds < MIN_ROUNDS:
         use = _use(evidence.seconds_for(MIN_ROUNDS))
         if rounds < FEWEST_ROUNDS or bounds is None:
             return f"{count(rounds, 'round')} {'is' if rounds == 1 else 'are'} too few: {use}"
-        return f"{count(rounds, 'round')} decide only what differs by more than {_percent(LARGE_CLAIM)} in all: {use}"
+        return f"{count(rounds, 'round')} decide only differences above {_percent(LARGE_CLAIM)}: {use}"
     if not evidence.carries_estimate:
-        few = f"all rounds ran in {count(evidence.set_ups, 'set-up')}, too few to show how much these differ"
+        few = f"all rounds ran in {count(evidence.set_ups, 'set-up')}, too few to estimate their variation"
         return f"{few}: {_use(2 * evidence.span_s)}"
     low, high = bounds or (-math.inf, math.inf)
     band = math.log1p(min_effect)
@@ -80,12 +80,14 @@ def what_is_missing(evidence: Evidence, bounds: tuple[float, float] | None, min_
     if needed_s <= _LONGEST_S:
         return f"`time={math.ceil(needed_s)}` would probably decide"
     if high - low > math.log1p(LARGE_CLAIM):
-        return "the rounds differ too much from each other; close other programs and repeat"
-    return "this machine is too noisy now for so small a difference; close other programs or set a larger `min_effect`"
+        return "the rounds differ too much; close other programs and repeat"
+    return (
+        "this machine is too noisy now for such a small difference; close other programs or set a larger `min_effect`"
+    )
 
 
 def beyond(reason: str, used_s: float) -> str:
-    """The reason, in which no time is proposed that the race already had: starting its workers takes time, too."""
+    """Adjust a reason so that the proposed time exceeds the used time, since starting workers takes time too."""
 
     def longer(found: re.Match[str]) -> str:
         return found[0] if int(found[1]) > used_s else f"`time={math.ceil(2 * used_s)}`"

@@ -1,4 +1,4 @@
-"""Two runs compared through a subject that both of them share: ratios of ratios, as nothing was measured in turn."""
+"""Comparison of two runs through a common subject: ratios of ratios, as they were not measured in turn."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from onnxperf.records.runs import ComparedSubject, RunComparison
 from onnxperf.wording.numbers import count, factor
 from onnxperf.wording.spans import in_one, kind_of
 
-_BY_YARDSTICK = "runs that were not measured in turn differ by as much: race both in one bench"
+_BY_YARDSTICK = "separate runs differ by as much: race both in one bench"
 
-_CONTRADICTED = "its quickest calls do not say the same as all of its calls: race both in one bench"
+_CONTRADICTED = "its fastest calls and all of its calls disagree: race both in one bench"
 
 
 class _Side(NamedTuple):
-    """A case of one run, and where it was measured."""
+    """A case of one run and its machine."""
 
     case: Case
     machine: Machine
 
     def identity(self, subject: Subject) -> dict[str, object]:
-        """Everything that must be the same for a subject to be the same in two runs."""
+        """Everything that must be equal for a subject to be the same in two runs."""
         fingerprint = self.case.fingerprint.get(subject.model or "")
         return {
             "runtime": subject.runtime,
             "call": subject.call,
-            # Nothing equals a new object: whether a callable is still the same cannot be known.
+            # A new object equals nothing: a callable may have changed.
             "model" if fingerprint else "code, which has no fingerprint": fingerprint or object(),
             "size of its inputs": subject.input_bytes,
             "processor": (self.machine.cpu, self.machine.cores, self.machine.logical_cpus),
@@ -45,16 +45,16 @@ class _Side(NamedTuple):
 
 
 class _Pair(NamedTuple):
-    """A subject of the first run and what became of it in the second."""
+    """A subject of the first run and its counterpart in the second."""
 
     first: Subject
     second: Subject
 
 
 def compare_runs(names: tuple[str, str], first: Bench, second: Bench) -> RunComparison:
-    """Compare what the runs have in common; without a shared subject, times stand side by side, unjudged."""
+    """Compare the common subjects of two runs; without a shared subject, times are listed without verdicts."""
     rows: list[ComparedSubject] = []
-    notes: list[str] = ["the runs were not measured in turn: repeated runs may differ by more than the intervals"]
+    notes: list[str] = ["the runs were not measured in turn, so repeated runs may differ by more than the intervals"]
     couples = _couples(first, second)
     for ours, theirs in couples:
         found, remarks = _compare_cases(_Side(ours, first.machine), _Side(theirs, second.machine))
@@ -73,7 +73,7 @@ def compare_runs(names: tuple[str, str], first: Bench, second: Bench) -> RunComp
 
 
 def _couples(first: Bench, second: Bench) -> list[tuple[Case, Case]]:
-    """Cases of the same dimensions; the only cases of two runs belong together whatever theirs are."""
+    """Cases with the same dimensions; single cases always belong together."""
     if len(first.cases) == len(second.cases) == 1:
         return [(first.cases[0], second.cases[0])]
     left = list(second.cases)
@@ -88,7 +88,7 @@ def _couples(first: Bench, second: Bench) -> list[tuple[Case, Case]]:
 
 
 def _in_spans(notes: Sequence[str]) -> tuple[str, ...]:
-    """Each note once: those of several cases that differ only in numbers become one."""
+    """Each note once; notes that differ only in numbers are merged."""
     kinds: dict[str, list[str]] = {}
     for note in dict.fromkeys(notes):
         kinds.setdefault(kind_of(note), []).append(note)
@@ -116,17 +116,17 @@ def _compare_cases(ours: _Side, theirs: _Side) -> tuple[list[ComparedSubject], l
 def _on_large(drift: float) -> list[str]:
     if abs(math.log(drift)) <= math.log(LARGE_DRIFT):
         return []
-    return ["the state of the machine was different, which may not slow all subjects equally: race both in one bench"]
+    return ["the machine was in another state, which may not affect all subjects equally: race both in one bench"]
 
 
 def _measured_alike(ours: _Side, theirs: _Side) -> bool:
-    """Whether the yardstick of both stands for the same processor."""
+    """Whether the yardsticks of both were measured on the same processor."""
     processors = [(each.machine.cpu, each.machine.cores, each.machine.logical_cpus) for each in (ours, theirs)]
     return processors[0] == processors[1] and has_yardsticks(ours.case, theirs.case)
 
 
 def _judged_by_yardstick(pairs: Sequence[_Pair], first: Case, second: Case) -> tuple[list[ComparedSubject], list[str]]:
-    """Every pair by the fixed model that was measured beside both runs, launches of neither paired with the other's."""
+    """Judge every pair by the yardstick measured with both runs; launches are not paired."""
     min_effect = max(first.min_effect, second.min_effect)
     sound = [pair for pair in pairs if all(each.blocks and each.status == "ok" for each in pair)]
     changes = {pair.first.name: change_of(*pair, first, second) for pair in sound}
@@ -156,11 +156,11 @@ def _by_yardstick(change: RunChange, level: float, min_effect: float) -> dict[st
 
 
 def _pairs(ours: _Side, theirs: _Side) -> list[_Pair]:
-    """Subjects of the same name, then those that are the same, then those that alone have their runtime and style."""
+    """Pairs with equal names, then identical subjects, then subjects with a unique runtime and call style."""
     named = {subject.name: subject for subject in theirs.case.subjects}
     pairs = [_Pair(subject, named[subject.name]) for subject in ours.case.subjects if subject.name in named]
     left, right = _left_over(pairs, ours, theirs)
-    for subject in left:  # a variant is called by what differs in its race
+    for subject in left:  # a variant is named after what differs in its race
         equal = [each for each in right if ours.identity(subject) == theirs.identity(each)]
         if len(equal) == 1:
             pairs.append(_Pair(subject, equal[0]))
@@ -174,16 +174,16 @@ def _pairs(ours: _Side, theirs: _Side) -> list[_Pair]:
 
 
 def _left_over(pairs: Sequence[_Pair], ours: _Side, theirs: _Side) -> tuple[list[Subject], list[Subject]]:
-    """Subjects of each side that have no partner yet."""
+    """Subjects of each side without a partner."""
     first, second = {pair.first.name for pair in pairs}, {pair.second.name for pair in pairs}
     left = [subject for subject in ours.case.subjects if subject.name not in first]
     return left, [subject for subject in theirs.case.subjects if subject.name not in second]
 
 
 def _shared(pairs: Sequence[_Pair], ours: _Side, theirs: _Side) -> tuple[list[_Pair], list[str]]:
-    """Subjects that are the same in both runs, and why others of the same name are not.
+    """Subjects that are the same in both runs, and why others with equal names are not.
 
-    Whether a callable is the same cannot be known, so no two of them are.
+    Callables never count as the same, because they may have changed.
     """
     common = ours.case.shapes.keys() & theirs.case.shapes.keys()
     same_shapes = all(ours.case.shapes[name] == theirs.case.shapes[name] for name in common)
@@ -206,7 +206,7 @@ def _shared(pairs: Sequence[_Pair], ours: _Side, theirs: _Side) -> tuple[list[_P
 
 
 def _judged(pairs: Sequence[_Pair], measure: _Pair, case: Case, min_effect: float) -> list[ComparedSubject]:
-    """Every pair against the yardstick."""
+    """Judge every pair relative to the yardstick."""
     rivals = [
         pair
         for pair in pairs
@@ -225,7 +225,9 @@ def _judged(pairs: Sequence[_Pair], measure: _Pair, case: Case, min_effect: floa
 def _row_of(pair: _Pair, measure: _Pair, known: dict[str, ComparedSubject], case: Case) -> ComparedSubject:
     if pair is measure:
         return _row(case, pair, yardstick=measure.first.name, speedup=1.0, verdict="baseline")
-    unmeasured = _row(case, pair, yardstick=measure.first.name, reason="never measured beside the yardstick")
+    unmeasured = _row(
+        case, pair, yardstick=measure.first.name, reason="never measured in the same round as the yardstick"
+    )
     return known.get(pair.first.name, unmeasured)
 
 
@@ -234,17 +236,17 @@ def _sides(pair: _Pair, measure: _Pair) -> tuple[tuple[Subject, Subject], tuple[
 
 
 class _Change(NamedTuple):
-    """How much more the second run has gained over the yardstick than the first."""
+    """The change of a subject relative to the yardstick between two runs."""
 
     speedup: float
-    """By the times that stand next to it."""
+    """Speedup from the displayed times."""
     evidence: Evidence
     readings: Sequence[Readings]
-    """Of both runs."""
+    """Readings of both runs."""
     found: st.Estimate | None = None
-    """The log of the speedup, by the readings that decide; None where either run has few units."""
+    """The log of the speedup from the deciding readings; None if either run has too few units."""
     other: st.Estimate | None = None
-    """The same by those that may contradict."""
+    """The same from the readings that may contradict."""
 
 
 def _change(pair: _Pair, measure: _Pair, min_effect: float) -> _Change:
@@ -272,7 +274,7 @@ def _judgement(change: _Change, level: float, min_effect: float) -> dict[str, An
     if verdict != "undecided" and any(each.contradict(verdict, other) for each in change.readings):
         verdict, reason = (
             "undecided",
-            "its quickest calls do not say the same as all of its calls: race both in one bench",
+            "its fastest calls and all of its calls disagree: race both in one bench",
         )
     low, high = map(math.exp, bounds)
     return {

@@ -1,4 +1,4 @@
-"""The time of a call, divided between the functions of Python that spend it, by the samples behind the answer."""
+"""The time of a call by Python function, from the same samples as the answer."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _Key = tuple[str, str]
 
 
 def by_samples(samples: Sequence[Sample]) -> tuple[FunctionShare, ...]:
-    """Every sample of py-spy belongs to its innermost frame of Python, which called what is compiled below it.
+    """Assign every py-spy sample to its innermost Python frame, which called the compiled code below it.
 
-    Sorted as the whole is, function by function: the columns add up to the shares of the answer.
+    Samples are classified as in the answer, so the columns add up to its shares.
     """
     groups: dict[_Key, list[Sample]] = {}
     for sample in samples:
@@ -43,7 +43,7 @@ def by_samples(samples: Sequence[Sample]) -> tuple[FunctionShare, ...]:
 
 
 def by_frames(frames: Sequence[StackFrame]) -> tuple[FunctionShare, ...]:
-    """The same by pyinstrument's frames, which show built-in functions and no kernels."""
+    """The same from pyinstrument's frames, which show built-in functions but no kernels."""
     shares: dict[_Key, float] = {}
     for each in functions(frames):
         key = each.function, each.file
@@ -58,7 +58,7 @@ def by_frames(frames: Sequence[StackFrame]) -> tuple[FunctionShare, ...]:
 
 
 def _innermost(stack: Sequence[str]) -> _Key:
-    """The innermost frame of Python, without its line."""
+    """The innermost Python frame, without its line number."""
     for frame in reversed(stack):
         function, place = parts(frame)
         if found := _PLACE.fullmatch(place):

@@ -1,4 +1,4 @@
-"""Pure statistics of noisy timings, whose independent units are launches or set-ups."""
+"""Statistics of noisy timings, whose independent units are launches or set-ups."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ Ints = NDArray[np.int64]
 
 _CALLS_NEEDED = {0.90: P90_CALLS, 0.99: P99_CALLS}
 _FEWEST_TO_TRIM = 8
-"""Values: of fewer, what is left would show too little of their spread."""
+"""Minimum number of values for trimming; with fewer, the rest would underestimate the spread."""
 _FEWEST_LAUNCHES = 3
-"""Two differ by chance so much or so little that they show nothing of their spread."""
+"""Minimum number of launches for an interval: two say nothing about the spread."""
 _MOST_MATCHED = 16
-"""Times of each side that are matched, the quickest of them: every pair of pairs is looked at."""
+"""Number of fastest times of each side to match: all pairs of pairs are compared."""
 _ALIKE = 0.01
-"""Relative difference of times that agree."""
+"""Relative difference within which times agree."""
 _HASTE = 20.0
-"""How much more quick times count: one that is slower by a tenth has 15 % of the weight."""
+"""Weight of fast times: a time slower by a tenth has 15 % of the weight."""
 _ABOUT_AS_SLOW = 0.05
-"""Difference of two slownesses that is none: further than this, the quickest of a side is no accident."""
+"""Difference in slowness that is ignored; larger differences are not explained by a lucky fastest time."""
 _EARLY_SHARE = 0.3
-"""Part of the error probability for all looks but the last: they are for what is clear early."""
+"""Share of the error probability for all interim analyses before the last, which catch clear results early."""
 
 
 def spend_alpha(looks: int) -> tuple[float, ...]:
-    """The share of the 5 % that each planned look may use up.
+    """The share of the 5 % available to each planned analysis.
 
-    The shares add up to ALPHA, so that ALPHA holds whatever the dependence between looks (union bound).
+    The shares add up to ALPHA, so ALPHA holds regardless of the dependence between analyses (union bound).
     """
     early = [_EARLY_SHARE * ALPHA / (looks - 1)] * (looks - 1) if looks > 1 else []
     return (*early, ALPHA - sum(early))
 
 
 class Estimate(NamedTuple):
-    """A value, its standard error, and how many degrees of freedom that error has."""
+    """A value, its standard error, and the degrees of freedom of that error."""
 
     value: float
     error: float
@@ -50,22 +50,22 @@ class Estimate(NamedTuple):
 
     @property
     def p_value(self) -> float:
-        """How often a value as far from zero would be seen if zero were the truth."""
+        """Two-sided p-value for a true value of zero."""
         if self.error == 0:
             return 1.0 if self.value == 0 else 0.0
         return student_p(abs(self.value) / self.error, self.freedom)
 
     def interval(self, alpha: float) -> tuple[float, float]:
-        """Where the truth lies, except with probability alpha."""
+        """Confidence interval at level 1 - alpha."""
         reach = student_quantile(alpha, self.freedom) * self.error
         return self.value - reach, self.value + reach
 
     def beyond(self, least: float) -> float:
-        """How often a value as far from zero would be seen if the truth were no further from it than `least`."""
+        """p-value for a true value at most `least` away from zero."""
         return Estimate(max(abs(self.value) - least, 0.0), self.error, self.freedom).p_value
 
     def wider(self, other: Estimate) -> Estimate:
-        """Of two errors of the same value, the one with the wider interval."""
+        """The estimate with the wider interval."""
         return max(self, other, key=lambda each: student_quantile(ALPHA, each.freedom) * each.error)
 
     def minus(self, other: Estimate) -> Estimate:
@@ -77,10 +77,10 @@ class Estimate(NamedTuple):
 
 
 def trimmed_mean(values: Floats) -> Estimate:
-    """The mean of independent values without a fifth of them at each end, with the error that Yuen gives it.
+    """The mean of independent values without a fifth of them at each end, with Yuen's error.
 
-    Now and then the memory of a process lies so badly, or other programs disturb all of it, that its value is far off:
-    with one such in sixteen, Student's interval of the plain mean is several times as wide.
+    Occasionally a process has a bad memory layout, or is disturbed throughout, and its value is far off. With one such
+    value in sixteen, Student's interval of the plain mean is several times wider.
     """
     count = len(values)
     cut = count // 5 if count >= _FEWEST_TO_TRIM else 0
@@ -92,15 +92,15 @@ def trimmed_mean(values: Floats) -> Estimate:
 
 
 def matching_shift(ours: Floats, theirs: Floats, quickest: tuple[float, float]) -> float:
-    """The log of the ratio theirs / ours at which most of the times agree with each other, quick ones counting more.
+    """The log of the ratio theirs / ours at which most times agree with each other, with more weight on fast ones.
 
-    How slow a time is shows beside the `quickest` that each side has reached at all, here or elsewhere. These two are
-    accidents that all launches share: so times of about the same slowness count by the mean of both, in which a wrong
-    reference moves nothing.
+    The slowness of a time is relative to the `quickest` time that each side ever reached. Since all launches share
+    these two references, times of similar slowness are weighted by the mean of both, which is insensitive to a wrong
+    reference.
 
-    A processor of a shared host is quick for a while, and then for a while slower by 10 to 40 %. Minima would compare
-    a quick while of one side with a slow one of the other wherever one of them met no quick while, and medians depend
-    on how many of each there were. Here slow times agree with slow ones, and quick with quick.
+    A processor of a shared host is fast for a while, then slower by 10 to 40 % for a while. Minima would compare a fast
+    phase of one side with a slow phase of the other whenever one side had no fast phase, and medians depend on the
+    number of each. Here slow times match slow ones, and fast times match fast ones.
     """
     one, other = (np.sort(np.log(times))[:_MOST_MATCHED] for times in (ours, theirs))
     shifts = np.subtract.outer(other, one).ravel()
@@ -113,14 +113,14 @@ def matching_shift(ours: Floats, theirs: Floats, quickest: tuple[float, float]) 
 
 
 def by_unit(summary: Callable[[Floats], object], values: Floats, units: Ints) -> Floats:
-    """One number for the values of each unit; units are numbered from 0."""
+    """One summary value per unit; units are numbered from 0."""
     return np.array([summary(values[units == unit]) for unit in range(int(units.max()) + 1)], dtype=np.float64)
 
 
 def ratio_of_spreads(values: Floats, units: Ints, of_units: Floats) -> float:
-    """How much values of one unit differ from each other, compared with how much units do (medians of both).
+    """Variation of values within units relative to that between units (medians of both).
 
-    `of_units` is what the values of each unit say together.
+    `of_units` contains the summary value of each unit.
     """
     within = np.median(np.abs(values - by_unit(np.median, values, units)[units]))
     between = np.median(np.abs(of_units - np.median(of_units)))
@@ -128,7 +128,7 @@ def ratio_of_spreads(values: Floats, units: Ints, of_units: Floats) -> float:
 
 
 def student_p(t: float, freedom: int) -> float:
-    """The two-sided p-value of Student's t with whole degrees of freedom, by its finite series."""
+    """The two-sided p-value of Student's t with integer degrees of freedom, from its finite series."""
     angle = math.atan(t / math.sqrt(freedom))
     cosine, sine = math.cos(angle), math.sin(angle)
     is_odd = freedom % 2 == 1
@@ -144,7 +144,7 @@ def student_p(t: float, freedom: int) -> float:
 
 @cache
 def student_quantile(alpha: float, freedom: int) -> float:
-    """The t that Student's distribution exceeds on both sides together with probability alpha (bisection)."""
+    """The two-sided quantile of Student's distribution for probability alpha (by bisection)."""
     low, high = 0.0, 1.0
     while student_p(high, freedom) > alpha:
         high *= 2
@@ -155,10 +155,10 @@ def student_quantile(alpha: float, freedom: int) -> float:
 
 
 def holm_levels(p_values: Sequence[float], alphas: Sequence[float]) -> list[float]:
-    """The level at which Holm's procedure tests each hypothesis, so that an interval of that level shows its verdict.
+    """The level at which Holm's procedure tests each hypothesis, so that an interval at that level matches its verdict.
 
-    Each hypothesis may have a level of its own (races end at different looks): they are ordered by p / alpha. The
-    first that is not rejected keeps all later ones at its own divisor.
+    Hypotheses may have different alphas (races end at different analyses), so they are ordered by p / alpha. After the
+    first that is not rejected, the divisor stays the same.
     """
     count = len(p_values)
     levels = [0.0] * count
@@ -177,7 +177,7 @@ def mean_of(values: Floats) -> Estimate:
 
 
 class Percentile(NamedTuple):
-    """A percentile of single calls, with its 95 % interval where several launches show one."""
+    """A percentile of single calls, with its 95 % interval if there are enough launches."""
 
     value: float | None = None
     low: float | None = None
@@ -185,10 +185,10 @@ class Percentile(NamedTuple):
 
 
 def percentile(by_launch: Sequence[Floats], quantile: float) -> Percentile:
-    """A percentile of the calls of all launches; nothing when there are too few of them.
+    """A percentile of the calls of all launches; empty if there are too few calls.
 
-    Its interval is Woodruff's by launch: the share of calls below it differs between launches, and calls of one launch
-    are no independent witnesses. A mean of the launches' own percentiles would be biased.
+    Its interval is Woodruff's over launches, based on the share of calls below the percentile in each launch, because
+    calls of one launch are not independent. A mean of the launches' own percentiles would be biased.
     """
     values = np.concatenate(by_launch) if by_launch else np.empty(0)
     if len(values) < _CALLS_NEEDED.get(quantile, 1):

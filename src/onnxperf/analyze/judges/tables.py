@@ -1,4 +1,4 @@
-"""Do a converted estimator and its source agree on many rows, where float32 has only so many digits?"""
+"""Whether a converted estimator agrees with its source on many rows, within float32 precision."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from onnxperf.records.check import Difference
 from onnxperf.records.options import Tolerances
 
 _OF_LARGEST = 1e-3
-"""Times the relative tolerance: what a sum of large terms may lose where it is near zero, 1e-6 of the largest."""
+"""Factor on the relative tolerance for sums of large terms near zero: 1e-6 of the largest value."""
 
 
 def compare_tables(
     names: Sequence[str], ours: Sequence[Any], theirs: Sequence[Any], tolerances: Tolerances
 ) -> tuple[tuple[Difference, ...], list[str]]:
-    """Compare outputs one by one; notes name those whose differences are no more than float32 loses."""
+    """Compare outputs one by one; notes list those whose differences are within float32 rounding."""
     found, notes = [], []
     for name, a, b in zip(names, ours, theirs, strict=True):
         pair: tuple[Outputs, Outputs] = ([name], [a]), ([], [b])
@@ -38,7 +38,7 @@ def compare_tables(
 
 
 def _largest(values: Any) -> float:
-    """The largest finite float; 0 for labels, which have nothing to lose."""
+    """The largest finite float; 0 for labels, which are not rounded."""
     array = np.asarray(values)
     if array.dtype.kind != "f":
         return 0.0

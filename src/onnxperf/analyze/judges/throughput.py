@@ -1,4 +1,4 @@
-"""How many items a second a subject gets through."""
+"""Throughput of subjects."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from onnxperf.records.sweep import item_dim, time_of
 
 
 def rate(case: Case, subject: Subject | None) -> float | None:
-    """Items per second by the median of single calls; calls per second where the case has no batch."""
+    """Items per second by the undisturbed time; calls per second if the case has no batch dimension."""
     ns, dim = time_of(subject), item_dim(case.dims)
     return None if ns is None else (1 if dim is None else case.dims[dim]) * 1e9 / ns
 
 
 def with_rates(case: Case) -> Case:
-    """The case with the throughput of every subject that was measured."""
+    """The case with the throughput of every measured subject."""
     return replace(case, subjects=tuple(replace(each, items_per_s=rate(case, each)) for each in case.subjects))

@@ -1,4 +1,4 @@
-"""The times of a subject: single calls, blocks of calls, and the one that stands next to a speedup."""
+"""The times of a subject: single calls, blocks of calls, and the time displayed next to a speedup."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from onnxperf.records.race import ALPHA, MIN_ROUNDS, MIN_UNITS, Block, Measureme
 
 _PERCENTILES = {"p90": 0.90, "p99": 0.99}
 _FASTER_PART = 0.5
-"""Launches that count: other programs only ever slow down."""
+"""Share of the launches that count: other programs only ever slow down."""
 _FEWEST_UNITS = 3
-"""Two differ by chance so much or so little that they show nothing of their spread."""
+"""Minimum number of units: two say nothing about their spread."""
 
 
 def timed(subject: Subject) -> Subject:
-    """The subject with what was measured, as it was measured."""
+    """The subject with summaries of its raw measurements."""
     if not subject.blocks:
         return subject
     of_blocks = np.array([block.per_call_ns for block in subject.blocks])
@@ -46,7 +46,7 @@ def _spelled(name: str, found: st.Percentile) -> dict[str, float | None]:
 
 
 def _by_launch(subject: Measurement) -> list[st.Floats]:
-    """Times of single calls, those of each launch together."""
+    """Times of single calls, grouped by launch."""
     calls = np.array(subject.call_ns, dtype=np.float64)
     ends = np.cumsum([count for _, count in subject.call_launches], dtype=np.int64)
     if not len(ends) or ends[-1] != len(calls):
@@ -57,13 +57,13 @@ def _by_launch(subject: Measurement) -> list[st.Floats]:
     return [found for each in parts.values() if len(found := np.concatenate(each))]
 
 
-# ---------------------------------------------------------------- the time that stands next to a speedup
+# ---------------------------------------------------------------- the time displayed next to a speedup
 
 
 def own_time(subject: Measurement, time_of: Callable[[Block], float] | None = None) -> st.Estimate:
-    """The log of its undisturbed time by its own blocks: that of a launch is its quickest piece.
+    """The log of its undisturbed time from its own blocks: that of a launch is its fastest piece.
 
-    Launches that other programs slowed down as a whole would spoil every mean, so that only the faster half counts.
+    Launches slowed down as a whole by other programs would distort a mean, so only the faster half counts.
     """
     logs, units = np.log([(time_of or quickest_of)(block) for block in subject.blocks]), _units(subject.blocks)
     if len(logs) < MIN_ROUNDS or units.max() + 1 < _FEWEST_UNITS:
@@ -73,22 +73,22 @@ def own_time(subject: Measurement, time_of: Callable[[Block], float] | None = No
 
 
 def quickest_of(block: Block) -> float:
-    """Time of a call in its quickest piece, where pieces were timed."""
+    """Time of a call in the fastest piece, if pieces were timed."""
     return max(block.quickest_ns or block.per_call_ns, 1e-3)
 
 
 def _own_mean(subject: Measurement) -> st.Estimate:
-    """The log of the mean time of its calls, launches weighing alike."""
+    """The log of the mean time of its calls, with equal weight for launches."""
     of_blocks, units = np.array([block.per_call_ns for block in subject.blocks]), _units(subject.blocks)
     logs = np.log(st.by_unit(np.mean, of_blocks, units))
     return st.trimmed_mean(logs) if len(logs) > 1 else st.Estimate(float(logs[0]), math.inf, 1)
 
 
 def with_fitted_times(subjects: Sequence[Subject], baseline: str | None, min_effect: float) -> tuple[Subject, ...]:
-    """Subjects with the times that belong to their speedups: log time = level - log speedup.
+    """Subjects with times that match their speedups: log time = level - log speedup.
 
-    The level is that of all subjects' own times together, so that no subject's time hangs on another's alone. Where the
-    calls of all rivals vary, or those of the baseline do, these are means as the speedups are.
+    The level is derived from all subjects' own times, so that no subject's time depends on a single other one. If the
+    calls of all rivals, or of the baseline, vary, times are means like the speedups.
     """
     compared = [each for each in subjects if each.speedup and each.blocks]
     rivals = [each for each in compared if each.name != baseline]
@@ -128,13 +128,13 @@ def _interval(value: float, reach: float) -> dict[str, float | None]:
 
 
 def _units(blocks: Sequence[Block]) -> st.Ints:
-    """Launches, or set-ups where those are few, numbered from 0."""
+    """Units of blocks, numbered from 0: launches, or set-ups if there are few launches."""
     by_launch = len({block.launch for block in blocks}) >= MIN_UNITS
     return numbered([block.launch if by_launch else (block.launch, block.set_up) for block in blocks])
 
 
 def numbered(keys: Sequence[Hashable]) -> st.Ints:
-    """The same number for the same key, from 0 in the order of their first appearance."""
+    """Number the keys from 0 in order of first appearance."""
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     return np.array([numbers[key] for key in keys], dtype=np.int64)
 
@@ -144,19 +144,19 @@ def _mean(blocks: Sequence[Block]) -> float:
 
 
 def _cpu_time(blocks: Sequence[Block]) -> float | None:
-    """CPU time of a call: each other thread may move that of a block by a tick of the kernel, but not that of all."""
+    """CPU time per call over all blocks: in a single block it may be off by a kernel tick per thread."""
     known = [block.cpu_ns for block in blocks if block.cpu_ns is not None]
     return sum(known) / sum(block.calls for block in blocks) if len(known) == len(blocks) else None
 
 
 def period_of(blocks: Sequence[Block]) -> float | None:
-    """From the start of a call to that of the next; None where calls had no pauses."""
+    """Time between the starts of consecutive calls; None if calls had no pauses."""
     spans = [block.span_ns for block in blocks if block.span_ns is not None]
     return sum(spans) / sum(block.calls for block in blocks) if spans and len(spans) == len(blocks) else None
 
 
 def _interval_of_mean(blocks: Sequence[Block]) -> tuple[float, float] | None:
-    """The 95 % interval of the mean, by Student over launches, or over set-ups where those are few."""
+    """Student's 95 % interval of the mean over launches, or over set-ups if there are few launches."""
     units = _units(blocks)
     count = int(units.max()) + 1
     if count < _FEWEST_UNITS:

@@ -1,4 +1,4 @@
-"""What launches say about the choices of a tuning, and what its confirming race decides."""
+"""Judge the candidates of a tuning over launches, and its confirming race."""
 
 from __future__ import annotations
 
@@ -23,36 +23,37 @@ from onnxperf.records.sweep import time_of
 from onnxperf.records.tune import DEFAULTS, Goal, TuneChoice, TuneOutcome, TuneRow, TuneStage, counts_of
 
 _SEARCH_ALPHA = 0.05
-"""Of intervals in the search, which choose who races on; only the confirming race claims anything."""
+"""Level of the intervals in the search, which only select candidates; claims rest on the confirming race."""
 
 
 _HUGE_GAIN = 2.5
-"""No process is faster than another of the same kind by that."""
+"""No process is faster than another of the same kind by this factor."""
 _LONG_CALL_NS = 50e6
-"""Calls from this length on may be judged by few launches: threads and memory of a process decide about short ones."""
+"""Calls of this length or more can be judged from few launches; short calls depend on a process's threads and
+memory."""
 
 
 _ENOUGH_TRIED = 0.5
-"""Part of the candidates that have to be tried before none of them is called better than the defaults."""
+"""Share of the candidates that must be tested before the defaults can be declared best."""
 _EARNED = {False: (0.5, 0.10), True: (1.0, 0.05)}
-"""How much of the smallest gain that matters a part of a combination has to give, and with which one-sided p-value; it
-has to give all of it where it changes numbers or what a caller may do."""
+"""Fraction of the minimum effect that a part of a combination must gain, and its one-sided p-value; a part that changes
+results or restricts callers must gain all of it."""
 _JUDGED = ("speedup", "speedup_low", "speedup_high", "verdict", "reason", "unit", "units")
 
 
 class Sample(NamedTuple):
-    """What one launch of a choice and of the defaults says."""
+    """Result of one launch of a candidate and the defaults."""
 
     status: Status
     reason: str = ""
     speedup: float | None = None
-    """Defaults / own; None where one of them was not measured."""
+    """Defaults / own amount; None if one of them was not measured."""
     amount: float | None = None
-    """Nanoseconds of a call, or bytes."""
+    """Nanoseconds per call, or bytes."""
 
 
 class Confirmation(NamedTuple):
-    """What the confirming race says, and about which candidate."""
+    """Result of the confirming race and its candidate."""
 
     choice: TuneChoice
     found: Comparison
@@ -64,7 +65,7 @@ class Confirmation(NamedTuple):
 
 
 def samples_of(case: Case, goal: Goal) -> dict[str, Sample]:
-    """The launches of a race that started every process once; the first subject is the defaults."""
+    """Samples from a race that started every process once; the first subject is the defaults."""
     subjects = [by_goal(each, goal) for each in case.subjects]
     base = subjects[0]
     return {each.name: _sample(each, base, goal) for each in subjects}
@@ -76,7 +77,7 @@ def _sample(subject: Subject, base: Subject, goal: Goal) -> Sample:
         return Sample(subject.status, subject.reason)
     shift = float(np.median(reading_of((base, subject)).by_unit(both)))
     usual = _per_call(subject) if goal == "cpu" else time_of(subject)
-    reason = "" if subject.status == "ok" else subject.reason  # what weakens the verdict of so short a race
+    reason = "" if subject.status == "ok" else subject.reason  # not why the verdict of so short a race is weak
     return Sample(subject.status, reason, math.exp(shift), usual)
 
 
@@ -86,7 +87,7 @@ def _per_call(subject: Measurement) -> float | None:
 
 
 def by_goal(subject: Any, goal: Goal) -> Any:
-    """A measurement whose blocks hold what the goal counts: their time, or CPU time in its place."""
+    """A measurement whose blocks contain the quantity of the goal: time, or CPU time instead."""
     if goal != "cpu":
         return subject
     return replace(subject, blocks=tuple(map(_cpu_block, subject.blocks)))
@@ -100,7 +101,7 @@ def _cpu_block(block: Block) -> Block:
 
 
 def row_of(choice: TuneChoice, stage: TuneStage, samples: Sequence[Sample], before: TuneRow | None = None) -> TuneRow:
-    """All launches of a choice together, with those of a run that is resumed."""
+    """The row of a candidate over all launches, including those of a resumed run."""
     speedups = [*(before.launch_speedups if before else ()), *(each.speedup for each in samples if each.speedup)]
     fine = ("ok", "differs") if choice.approximate else ("ok",)
     faults = [each for each in samples if each.status not in fine]
@@ -126,7 +127,7 @@ def row_of(choice: TuneChoice, stage: TuneStage, samples: Sequence[Sample], befo
 
 
 def largest_error(ours: Sequence[Any], theirs: Sequence[Any]) -> float | None:
-    """Largest difference of an output / largest value of that output; None where they cannot be subtracted."""
+    """Largest difference of an output / largest value of that output; None if outputs are not comparable numbers."""
     errors = []
     for one, other in zip(map(np.asarray, ours), map(np.asarray, theirs), strict=True):
         if one.dtype.kind not in "fiub" or one.shape != other.shape:
@@ -140,7 +141,7 @@ def largest_error(ours: Sequence[Any], theirs: Sequence[Any]) -> float | None:
 
 
 def earns_its_place(whole: Sequence[float], rest: Sequence[float], min_effect: float, is_demanding: bool) -> bool:
-    """Whether a combination is better than the same without one part, both measured in the same launches."""
+    """Whether a combination is better than without one part, both measured in the same launches."""
     gain = st.trimmed_mean(np.log(np.array(whole, dtype=np.float64)) - np.log(np.array(rest, dtype=np.float64)))
     least, level = _EARNED[is_demanding]
     return gain.value >= least * math.log1p(min_effect) and gain.p_value / 2 < level
@@ -161,10 +162,10 @@ def enough_by(goal: Goal, baseline: str, min_effect: float) -> Callable[[Sequenc
 def in_sequence(
     choices: Sequence[TuneChoice], against: Callable[[str, str], Comparison], min_effect: float
 ) -> tuple[TuneChoice, Comparison]:
-    """The last of these that is proven better than the defaults, in this order and each at the full level.
+    """The last candidate proven better than the defaults, tested in this order at the full level.
 
-    The sequence ends at the first that is not proven, so that more candidates raise no more false claims than one. A
-    later one, which changes less, wins unless it is worse than the first by more than the smallest gain that matters.
+    The sequence ends at the first unproven candidate, so more candidates cause no more false claims than one. A later
+    one, which changes less, wins unless it is worse than the first by more than the minimum effect.
     """
     best, found = choices[0], against(DEFAULTS, choices[0].name)
     for choice in choices[1:]:
@@ -177,13 +178,13 @@ def in_sequence(
 
 
 def confirmed(case: Case, goal: Goal, min_effect: float, choices: Sequence[TuneChoice]) -> Confirmation:
-    """What a race of the defaults and these candidates says; the first has all parts of the others."""
+    """The result of a race of the defaults and these candidates; the first contains all parts of the others."""
     choice, found = in_sequence(choices, partial(_against, case, goal, min_effect), min_effect)
     return Confirmation(choice, found, _as_tested(case, choices, min_effect) if goal == "latency" else case)
 
 
 def _as_tested(case: Case, choices: Sequence[TuneChoice], min_effect: float) -> Case:
-    """The race with the verdicts and intervals of the sequence, each of two subjects."""
+    """The race with the pairwise verdicts and intervals of the sequence."""
     names = {each.name for each in choices}
     judged = [
         _judged(case, "latency", min_effect, DEFAULTS, each.name) if each.name in names else None
@@ -199,14 +200,14 @@ def _as_tested(case: Case, choices: Sequence[TuneChoice], min_effect: float) -> 
 
 
 def _judged(case: Case, goal: Goal, min_effect: float, base: str, own: str) -> Subject:
-    """A subject compared with one other."""
+    """Compare a subject with a single other one."""
     pair = [by_goal(each, goal) for name in (base, own) for each in case.subjects if each.name == name]
     plain = [replace(each, reason="") if each.status == "ok" else each for each in pair]
     return compare(plain, base, min_effect)[1]
 
 
 def _against(case: Case, goal: Goal, min_effect: float, base_name: str, own_name: str) -> Comparison:
-    """One subject of a race against another."""
+    """Compare one subject of a race with another."""
     subjects = {each.name: each for each in case.subjects}
     base, own = subjects[base_name], subjects[own_name]
     judged = _judged(case, goal, min_effect, base_name, own_name)
@@ -225,19 +226,20 @@ def _cpu_ns(subject: Subject) -> float | None:
 
 
 def _rests_on_too_few_launches(base: Subject, own: Subject) -> bool:
-    """Whether one process could account for it: of short calls, a launch in five may take twice as long."""
+    """Whether one process could explain the gain: with short calls, one launch in five may take twice as long."""
     launches = len({block.launch for block in own.blocks})
     is_huge = own.speedup_low is not None and own.speedup_low >= _HUGE_GAIN
     return launches < MIN_LAUNCHES and not is_huge and (time_of(base) or 0.0) < _LONG_CALL_NS
 
 
 def confirmed_bytes(base: Sequence[int], own: Sequence[int], min_effect: float) -> Comparison:
-    """What fresh processes of the defaults and of one choice say."""
+    """Compare the memory of fresh processes of the defaults and a candidate."""
     return weighed(base, own, min_effect)
 
 
 def outcome_of(found: Confirmation | None, interrupted: bool, rows: Iterable[TuneRow]) -> TuneOutcome:
-    """Only a confirming race that says `faster` makes a winner; the defaults are best only if enough was tried."""
+    """Outcome: a winner needs the verdict `faster` in the confirming race; the defaults need enough tested
+    candidates."""
     if found is not None and found.found.verdict == "faster":
         return "tuned"
     if interrupted:

@@ -1,1 +1,1 @@
-"""What a trace of onnxruntime, or samples of stacks, show: events, nodes, times and memory."""
+"""Analysis of onnxruntime traces and stack samples: events, nodes, times and memory."""

@@ -1,4 +1,4 @@
-"""Which nodes of two profiles are the same."""
+"""Match the nodes of two profiles."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from onnxperf.records.profile import NodeTime
 from onnxperf.wording.labels import label, signature
 
 LARGEST_TABLE = 10**9
-"""Bits that the alignment by order may take (31,000 x 31,000 nodes); beyond that, equal nodes are paired in order."""
+"""Maximum bits for the alignment by order (31,000 x 31,000 nodes); beyond that, equal nodes are paired in order."""
 
 
 # ---------------------------------------------------------------- alignment
 
 
 def align(before: Sequence[NodeTime], after: Sequence[NodeTime], one_model: bool = False) -> tuple[DiffRow, ...]:
-    """Every node of both sides in exactly one row, in the order of execution; whether they differ is not judged.
+    """Align all nodes of both sides in rows, in execution order; whether they differ is not judged.
 
-    With `one_model`, both sides execute the same one, so that nodes called after one original node are the same.
+    With `one_model`, both sides execute the same model, so nodes named after the same original node match.
     """
     pairs = _pairs(before, after, one_model)
     seen: defaultdict[tuple[str, str], int] = defaultdict(int)
@@ -32,7 +32,7 @@ def align(before: Sequence[NodeTime], after: Sequence[NodeTime], one_model: bool
     for one, other in _in_order(pairs, len(before), len(after)):
         row = _row(None if one is None else before[one], None if other is None else after[other])
         call = call_of(row)
-        # Counted by what a reader sees: long providers and nodes in bodies may look alike, and labels must not.
+        # Counted by what a reader sees: long providers and nodes in bodies may look alike, but labels must be unique.
         alike = (row.provider[:3], call)
         rows.append(replace(row, idx=seen[alike], label=label(row.side, row.provider, call, seen[alike])))
         seen[alike] += 1
@@ -40,39 +40,39 @@ def align(before: Sequence[NodeTime], after: Sequence[NodeTime], one_model: bool
 
 
 def call_of(row: DiffRow) -> str:
-    """What a row computes from what, with both operators where the sides have two."""
+    """Operator, inputs and outputs of a row; both operators if the sides differ."""
     return signature("->".join(filter(None, (row.op_name, row.after_op_name))), row.inputs, row.outputs)
 
 
 def _call(node: NodeTime) -> Hashable:
-    """What nodes must have in common to be taken for the same; names of bodies change, how deep they are does not."""
+    """Key that matching nodes share; names of bodies may change, but not their depth."""
     return len(node.path), node.op_name, node.provider, node.inputs, node.outputs
 
 
 def _call_with_attributes(node: NodeTime) -> Hashable:
-    """The same where the executed graphs are known: a trace alone has no attributes."""
+    """Key with attributes, if the executed graphs are known; a trace alone has none."""
     return _call(node), node.attributes
 
 
 def _data(node: NodeTime) -> Hashable | None:
-    """Work on the same data: fusion and layout change its attributes, and weights that were packed are not seen."""
+    """Key of work on the same data: fusion and layout change attributes, and packed weights are missing in traces."""
     work = _work(node)
     inputs = node.inputs if work == "Conv" else node.inputs[:1]
     return None if work is None else (len(node.path), work, node.provider, inputs, node.outputs)
 
 
 def _original(node: NodeTime) -> Hashable | None:
-    """Work of the same original node: a blocked layout changes even the shapes."""
+    """Key of work for the same original node: a blocked layout changes even the shapes."""
     work = _work(node)
     return None if work is None or not node.sources else (len(node.path), work, node.provider, node.sources[0])
 
 
 _WORK = re.compile(r"(?:Nhwc)?(?:Fused)?(Conv|ConvTranspose|Gemm|MatMul|(?:Global)?(?:Average|Max)Pool)")
-"""Operators that onnxruntime gives activations, scales and layouts, as attributes or under other names."""
+"""Operators that onnxruntime extends with activations, scales and layouts, as attributes or under other names."""
 
 
 def _work(node: NodeTime) -> str | None:
-    """`Conv` for a FusedConv, too; None for operators that are only the same as they are."""
+    """Base operator, such as `Conv` for a FusedConv; None for operators without variants."""
     found = _WORK.fullmatch(node.op_name)
     return None if found is None else found[1].replace("Gemm", "MatMul")
 
@@ -82,10 +82,10 @@ def _tensors(node: NodeTime) -> tuple[str, ...] | None:
 
 
 def _name(node: NodeTime) -> str | None:
-    """The name that its author gave it: onnxruntime's own numbers shift with every node that comes or goes."""
+    """The name given by the author; names numbered by onnxruntime shift with every added or removed node."""
     if not node.name or re.fullmatch(rf"{re.escape(node.op_name)}_\d+", node.name):
         return None
-    return node.name.removesuffix("_nchwc")  # the blocked layout renames a node, which stays the same one
+    return node.name.removesuffix("_nchwc")  # the blocked layout renames a node, but it stays the same node
 
 
 _Facts = Callable[[NodeTime], Hashable | None]
@@ -95,7 +95,7 @@ _IDENTITIES: tuple[tuple[_Facts, bool], ...] = (
     (_name, True),
     (_name, False),
 )
-"""What sets a node apart from all others, the most reliable first, and whether only within the same body."""
+"""Facts that identify a node, most reliable first, and whether to match only within the same body."""
 
 
 def _pairs(before: Sequence[NodeTime], after: Sequence[NodeTime], one_model: bool) -> dict[int, int]:
@@ -116,7 +116,7 @@ def _pairs(before: Sequence[NodeTime], after: Sequence[NodeTime], one_model: boo
 
 
 _Keys = tuple[Sequence[int], Sequence[int]]
-"""For each node of both sides a number that equal ones share."""
+"""For each node of both sides, a number shared by equal nodes."""
 
 
 class _Sides(NamedTuple):
@@ -126,7 +126,7 @@ class _Sides(NamedTuple):
     after: Sequence[NodeTime]
 
     def numbers(self, facts: _Facts) -> _Keys:
-        """Nodes without such facts have a number of their own."""
+        """Number the nodes by these facts; nodes without them get unique numbers."""
         seen: dict[Hashable, int] = {}
 
         def number(node: NodeTime) -> int:
@@ -137,7 +137,7 @@ class _Sides(NamedTuple):
 
 
 def _pair_unique(pairs: dict[int, int], sides: _Sides, keys: _Keys, identity: _Facts, same_body: bool) -> None:
-    """Pair what has an identity that no other node of its side has."""
+    """Pair nodes whose identity is unique on their side."""
     ours = _positions(sides.before, keys[0], pairs.keys(), identity, same_body)
     theirs = _positions(sides.after, keys[1], set(pairs.values()), identity, same_body)
     for what, found in ours.items():
@@ -146,8 +146,8 @@ def _pair_unique(pairs: dict[int, int], sides: _Sides, keys: _Keys, identity: _F
 
 
 def _pair_in_order(pairs: dict[int, int], keys: _Keys) -> None:
-    """Pair equal nodes, as many as possible in the order of execution."""
-    # Pairs that are known become symbols of their own, so that what is between them stays between them.
+    """Pair equal nodes, as many as possible in execution order."""
+    # Known pairs become unique symbols, so that the nodes between them stay between them.
     partner = {other: one for one, other in pairs.items()}
     first = [-1 - i if i in pairs else key for i, key in enumerate(keys[0])]
     second = [-1 - partner[j] if j in partner else key for j, key in enumerate(keys[1])]
@@ -207,7 +207,7 @@ def common_order(first: Sequence[int], second: Sequence[int]) -> list[tuple[int,
 
 
 def _in_order(pairs: dict[int, int], first: int, second: int) -> Iterator[tuple[int | None, int | None]]:
-    """Nodes in the order of the first profile; new ones follow their predecessor, and what they replace."""
+    """Nodes in the order of the first profile; new nodes follow their predecessor and the nodes they replace."""
     partner = {other: one for one, other in pairs.items()}
     added = defaultdict(list)
     before = -1

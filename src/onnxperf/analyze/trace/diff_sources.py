@@ -1,4 +1,4 @@
-"""How the time of original nodes changed between two profiles, whatever each side made of them."""
+"""Changes in the time of original nodes between two profiles, however each side executes them."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from onnxperf.wording.nodes import became_text
 from onnxperf.wording.numbers import count
 
 Place = tuple[tuple[str, ...], str]
-"""Nodes whose bodies an original node is in, and its name."""
+"""Nodes whose bodies contain an original node, and its name."""
 _REST: Place = ((), "")
-"""Stands for what onnxruntime adds, and for what nobody can place."""
+"""Placeholder for nodes added by onnxruntime and for unattributed nodes."""
 _OPERATORS = 3
-"""Operators that are named of those."""
+"""Number of their operators that are listed."""
 
 
 class _Owned(NamedTuple):
-    """An executed node, and the original nodes whose work it does."""
+    """An executed node and the original nodes whose work it does."""
 
     node: NodeTime
     places: tuple[Place, ...]
 
 
 def by_source(diff: Diff) -> list[SourceChange]:
-    """Groups of original nodes, the largest change first; then what belongs to none. Empty if no model is known.
+    """Groups of original nodes, largest change first; then nodes that belong to none. Empty if no model is known.
 
-    Nodes that either side executes together are one group. Every executed node is in one group, so that the times of
-    a side add up to its sum of nodes.
+    Nodes executed together on either side form one group. Every executed node is in one group, so the times of a side
+    add up to its sum of nodes.
     """
     if not knows_sources(diff):
         return []
@@ -54,14 +54,14 @@ def by_source(diff: Diff) -> list[SourceChange]:
 
 
 def knows_sources(diff: Diff) -> bool:
-    """Whether both sides execute one model, or two of which it is known what became what."""
+    """Whether both sides execute one model, or two models whose nodes are matched."""
     before, after = diff.before, diff.after
     one_model = bool(before.fingerprint) and before.fingerprint == after.fingerprint
     return bool(before.sources and after.sources) and (one_model or bool(diff.groups))
 
 
 def shown_sources(changes: Sequence[SourceChange], min_share: float) -> list[SourceChange]:
-    """The changes with those under a share of all time in one row, which has the same test; never what changed most."""
+    """The changes, with those below a share of the total time summed up in one row; never the largest change."""
     floor = min_share * math.fsum(each.both_us for each in changes)
     named = changed_most(changes)
     small = [each for each in changes if each.names and each.both_us < floor and each is not named]
@@ -107,14 +107,14 @@ def _places(group: SourceGroup, names: Iterable[str]) -> tuple[Place, ...]:
 
 
 def _translation(diff: Diff) -> dict[Place, tuple[Place, ...]] | None:
-    """Nodes of the second model -> those of the first; None if it is one model."""
+    """Nodes of the second model -> nodes of the first; None for a single model."""
     if not diff.groups:
         return None
     return {place: _places(each, each.sources) for each in diff.groups for place in _places(each, each.executed)}
 
 
 def _joined(nodes: Iterable[_Owned]) -> dict[Place, Place]:
-    """For each original node one of those that an executed node does together with it, on either side."""
+    """Union-find: for each original node, a representative of the nodes executed together with it on either side."""
     owners: dict[Place, Place] = {}
 
     def owner(place: Place) -> Place:
@@ -133,7 +133,7 @@ def _joined(nodes: Iterable[_Owned]) -> dict[Place, Place]:
 
 
 class _Facts:
-    """What is known about the original nodes of a diff."""
+    """Facts about the original nodes of a diff."""
 
     def __init__(self, diff: Diff) -> None:
         self.diff = diff
@@ -148,7 +148,7 @@ class _Facts:
         self.fates = {place: group.kind for group in timeless for place in _places(group, group.sources)}
 
     def change(self, owner: Place, before: Sequence[_Owned], after: Sequence[_Owned]) -> SourceChange:
-        """The time of a group on both sides."""
+        """The times of a group on both sides."""
         most = max((*before, *after), key=lambda each: len(each.places)).places
         places = list(dict.fromkeys(chain(most, *(each.places for each in (*before, *after)))))
         sides = [[each.node for each in side] for side in (before, after)]
@@ -173,7 +173,7 @@ class _Facts:
         )
 
     def _rest(self, sides: Sequence[Sequence[NodeTime]]) -> str:
-        """Most of it is what onnxruntime adds: reorders, casts, copies."""
+        """Label of unattributed nodes, mostly added by onnxruntime: reorders, casts, copies."""
         numbers = [Counter(node.op_name for node in side) for side in sides]
         operators = [op for op, _ in (numbers[0] | numbers[1]).most_common()]
         where = "the first model" if self.diff.groups else "the model"
@@ -181,7 +181,7 @@ class _Facts:
 
 
 def _judged(changes: Sequence[SourceChange], other_tests: int = 0) -> list[SourceChange]:
-    """What launches say about those that both sides execute."""
+    """Judge, over launches, the changes executed on both sides."""
     both = [place for place, each in enumerate(changes) if each.on_both]
     pairs = [
         TimedPair(each.before_launch_us, each.after_launch_us, (each.before_us, each.after_us))

@@ -1,4 +1,4 @@
-"""Rows of a diff together, each sum with the same test as a single row."""
+"""Sums of diff rows, each tested like a single row."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from onnxperf.wording.numbers import count
 
 
 def by_row(diff: Diff, min_share: float, named: DiffRow | None = None) -> list[DiffSum]:
-    """Every row in the order of execution; those under the share of all time together, a sum for each sign.
+    """All rows in execution order; those below a share of the total time are summed up per sign.
 
-    A row that the answer has `named` stays as it is.
+    The row `named` in the answer is kept separate.
     """
     small = _small([row for row in diff.rows if row is not named], min_share * _time_of(diff.rows))
     folded = {id(row) for members in small.values() for row in members}
@@ -27,9 +27,9 @@ def by_row(diff: Diff, min_share: float, named: DiffRow | None = None) -> list[D
 
 
 def by_call(diff: Diff, min_share: float, most: int) -> list[DiffSum]:
-    """Rows of the same side, operator, types, shapes and provider together, the most costly first.
+    """Rows grouped by side, operator, types, shapes and provider, most expensive first.
 
-    Those under the share of all time, and those beyond `most`, are one sum at the end.
+    Groups below the share of the total time, and those beyond `most`, are summed up at the end.
     """
     groups: dict[str, list[DiffRow]] = defaultdict(list)
     for row in diff.rows:
@@ -44,13 +44,13 @@ def by_call(diff: Diff, min_share: float, most: int) -> list[DiffSum]:
 
 
 def row_changed_most(rows: Sequence[DiffRow]) -> DiffRow | None:
-    """The node of both sides with the largest proven change."""
+    """The node on both sides with the largest proven change."""
     proven = [row for row in rows if row.side == "=" and not row.noise]
     return max(proven, key=lambda row: abs(row.before_usual_us - row.after_usual_us), default=None)
 
 
 def _small(rows: Sequence[DiffRow], floor: float) -> dict[Side, list[DiffRow]]:
-    """Rows under a time by their sign, where they are at least two: one alone takes no more room as it is."""
+    """Rows below a time, by sign, if there are at least two; a single row is not worth folding."""
     small: dict[Side, list[DiffRow]] = {"=": [], "-": [], "+": []}
     for row in rows:
         if _time_of([row]) < floor:
@@ -67,7 +67,7 @@ def _others(rows: Sequence[DiffRow], number: int | None = None) -> DiffSum:
 
 
 def _sum(name: str, rows: Sequence[DiffRow]) -> DiffSum:
-    """Times of rows added; one row alone has been judged."""
+    """Sum of the times of rows; a single row is already judged."""
     return DiffSum(
         name=name,
         rows=tuple(rows),
@@ -79,7 +79,7 @@ def _sum(name: str, rows: Sequence[DiffRow]) -> DiffSum:
 
 
 def _judged(diff: Diff, sums: Sequence[DiffSum]) -> list[DiffSum]:
-    """The sums with a test of those that have several rows and both sides; single rows count as tests, too."""
+    """Judge the sums that have several rows and both sides; single rows count as tests too."""
     several = {id(each): each for each in sums if len(each.rows) > 1 and _on_both(each)}
     pairs = [pair_of(each.rows, (each.before_usual_us, each.after_usual_us)) for each in several.values()]
     found = dict(zip(several, compare_times(pairs, sum(row.side == "=" for row in diff.rows)), strict=True))

@@ -1,4 +1,4 @@
-"""When and inside what each event of a trace happened: iterations, nesting, self times and nodes."""
+"""Structure of a trace's events: iterations, nesting, self times and nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Integers = np.ndarray[Any, np.dtype[np.int64]]
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 TOLERANCE_US = 1
-"""Start and duration are cut to whole microseconds apart, so an end may lie this far from where it belongs."""
+"""Start and duration are truncated separately to whole microseconds, so an end may be off by this much."""
 
 _NODE_SUFFIXES = {"_kernel_time": "kernel", "_fence_before": "fence_before", "_fence_after": "fence_after"}
 _SESSION_KINDS = {"session_initialization": "initialization", "model_run": "run"}
@@ -22,36 +22,36 @@ KINDS = ("kernel", "fence_before", "fence_after", "loading", "initialization", "
 _KERNEL, _EXECUTE, _RUN, _DEVICE = (KINDS.index(kind) for kind in ("kernel", "execute", "run", "device"))
 _FEW = 1 << 20
 _MOST_BODIES = 100
-"""Bodies within bodies that are followed: a damaged trace could have one in each event."""
+"""Maximum depth of nested bodies: a damaged trace could nest in every event."""
 _BEFORE_ANY_RUN = [KINDS.index(kind) for kind in ("loading", "initialization")]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TraceLayout:
-    """What follows from the times, the order and the names of the events; one row per event of the trace."""
+    """Structure derived from the times, order and names of events; one row per event of the trace."""
 
     kinds: Coded[str]
     """kernel (the execution of a node), run (an inference), execute, loading, initialization, device…"""
     node_names: Coded[str]
-    """Names of events without their suffix, of nodes only."""
+    """Names of node events without their suffix."""
     iteration: Integers
-    """Which inference, from 0; -1 outside of all; the last one may be incomplete."""
+    """Index of the inference, from 0; -1 outside of all. The last one may be incomplete."""
     parent: Integers
-    """Row of the node in whose body a node ran, or that launched a kernel on a device; -1 where there is none."""
+    """Row of the node whose body contains a node, or that launched a kernel on a device; -1 if there is none."""
     depth: Integers
-    """Bodies around a node."""
+    """Number of bodies around a node."""
     self_us: Integers
-    """Duration without the nodes inside."""
+    """Duration without nested nodes."""
     node: Integers
-    """Number of the node, in the order of execution; -1 for events that execute none."""
+    """Number of the node, in execution order; -1 for events that execute none."""
     node_rows: Integers
     """Row of the first execution of each node."""
     node_parents: Integers
-    """Number of the node in whose body each node is; -1 at the top."""
+    """Number of the node whose body contains each node; -1 at the top level."""
     iterations: int
-    """Complete inferences."""
+    """Number of complete inferences."""
     incomplete: bool
-    """Events follow that belong to an inference whose end is not in the trace."""
+    """Whether the trace ends with events of an incomplete inference."""
 
     @property
     def is_kernel(self) -> Flags:
@@ -61,12 +61,12 @@ class TraceLayout:
 
     @property
     def counted(self) -> Flags:
-        """Executions of nodes in complete inferences; in the incomplete one, if there is no other."""
+        """Executions of nodes in complete inferences, or in the incomplete one if there is no other."""
         inside: Flags = (self.iteration >= 0) & (self.iteration < max(self.iterations, 1))
         return self.is_kernel & inside
 
     def places(self) -> list[Place]:
-        """Path and name of every node, by its number; the node around a body has a smaller one."""
+        """Path and name of every node by number; the node around a body has a smaller number."""
         places: list[Place] = []
         for row, outer in zip(self.node_rows.tolist(), self.node_parents.tolist(), strict=True):
             path = () if outer < 0 else (*places[outer][0], places[outer][1])
@@ -75,7 +75,7 @@ class TraceLayout:
 
 
 def lay_out(trace: Trace) -> TraceLayout:
-    """Find out what happened when; an event is compared only with events of its thread."""
+    """Derive the structure of a trace; events are only compared within their thread."""
     kinds, node_names = _kinds_and_names(trace)
     order = _ending_order(trace, kinds.codes)
     iteration, iterations, incomplete = _iterations(trace, kinds.codes, order)
@@ -104,7 +104,7 @@ def lay_out(trace: Trace) -> TraceLayout:
 
 
 def _kinds_and_names(trace: Trace) -> tuple[Coded[str], Coded[str]]:
-    """Look at every distinct pair of category and name once, and spread the result over the rows."""
+    """Classify every distinct pair of category and name once, and apply the result to the rows."""
     place, first = number_distinct(combine(trace.categories.codes, trace.names.codes))
     kinds, names = [], []
     places: dict[str, int] = {}
@@ -137,10 +137,10 @@ def _kind(category: str, name: str) -> tuple[str, str | None]:
 
 
 def _ending_order(trace: Trace, kinds: Integers) -> Integers:
-    """Rows thread by thread, in the order in which they ended.
+    """Rows thread by thread, in the order the events ended.
 
-    That is the order of the file, but some versions of onnxruntime sort it by start. Then the ends decide, and where
-    they are too close to decide, what may contain comes after what it may contain.
+    That is the file order, except in versions of onnxruntime that sort by start. Those are sorted by end, and if ends
+    are too close to decide, possible containers come after their contents.
     """
     by_thread = np.argsort(trace.threads, kind="stable")
     ends = trace.start_us + trace.duration_us
@@ -156,7 +156,7 @@ def _ending_order(trace: Trace, kinds: Integers) -> Integers:
 
 
 def _iterations(trace: Trace, kinds: Integers, order: Integers) -> tuple[Integers, int, bool]:
-    """The inference of every event: a run is written when it ends, so its events are those since the last one."""
+    """The inference of every event: a run is written when it ends, so its events are those since the previous run."""
     runs = np.flatnonzero(kinds == _RUN)
     runs = runs[np.argsort(trace.start_us[runs], kind="stable")]
     iteration = np.full(len(trace), -1, dtype=np.int64)
@@ -168,7 +168,7 @@ def _iterations(trace: Trace, kinds: Integers, order: Integers) -> tuple[Integer
         closing = rows[kinds[rows] == _RUN]
         since = np.searchsorted(np.flatnonzero(kinds[rows] == _RUN), np.arange(len(rows)))
         iteration[rows] = np.append(number[closing], len(runs))[since]
-    others = ~np.isin(trace.threads, trace.threads[runs])  # threads that run nodes, or devices, but no inference
+    others = ~np.isin(trace.threads, trace.threads[runs])  # threads that run nodes or devices, but no inference
     last_before = np.searchsorted(trace.start_us[runs], trace.start_us[others], side="right") - 1
     iteration[others] = last_before if len(runs) else 0
     iteration[np.isin(kinds, _BEFORE_ANY_RUN)] = -1
@@ -180,14 +180,14 @@ def _iterations(trace: Trace, kinds: Integers, order: Integers) -> tuple[Integer
 def _nest(trace: Trace, kinds: Integers, order: Integers) -> Integers:
     """The node around each node.
 
-    Between a node and the nodes of its body there is always the event of the body's executor. So an executor claims
-    the nodes that ended since it started, and a node claims the executors right before it that lie within it.
+    Between a node and the nodes of its body there is always the event of the body's executor. An executor therefore
+    claims the nodes that ended since it started, and a node claims the executors right before it that lie within it.
     """
     around = np.full(len(trace), -1, dtype=np.int64)
     if np.count_nonzero(kinds == _EXECUTE) <= np.count_nonzero(kinds == _RUN):
         return around  # no body ran
     rows, spans = _spans(trace, kinds, order)
-    # A node has a body only where the executor of one is right before it.
+    # A node has a body only if the executor of one is right before it.
     claims = spans.executor.copy()
     claims[1:] |= spans.executor[:-1] & spans.at(slice(-1)).inside(spans.at(slice(1, None)))
     for _ in range(_MOST_BODIES):
@@ -201,7 +201,7 @@ def _nest(trace: Trace, kinds: Integers, order: Integers) -> Integers:
 
 
 class _Spans(NamedTuple):
-    """Nodes and executors, as they ended."""
+    """Nodes and executors in the order they ended."""
 
     start: Integers
     end: Integers
@@ -210,11 +210,11 @@ class _Spans(NamedTuple):
     """Changes with the thread and after an inference."""
 
     def at(self, places: Integers | slice) -> _Spans:
-        """Some of them."""
+        """A subset of the spans."""
         return _Spans(self.start[places], self.end[places], self.executor[places], self.section[places])
 
     def inside(self, other: _Spans) -> Flags:
-        """Whether each is in the body of the other, if that is a node, or among its nodes, if it is an executor."""
+        """Whether each is in the body of the other (a node), or among its nodes (an executor)."""
         starts_inside = self.start >= other.start
         in_executor = starts_inside | (self.end > other.start + TOLERANCE_US)
         in_node = starts_inside & self.executor & (self.end <= other.end + TOLERANCE_US)
@@ -223,7 +223,7 @@ class _Spans(NamedTuple):
 
 
 def _spans(trace: Trace, kinds: Integers, order: Integers) -> tuple[Integers, _Spans]:
-    """The rows of nodes and executors as they ended, and when that was."""
+    """The rows of nodes and executors in the order they ended, and their spans."""
     kind = kinds[order]
     chosen = np.flatnonzero((kind == _KERNEL) | (kind == _EXECUTE) | (kind == _RUN))
     rows, kind = order[chosen], kind[chosen]
@@ -236,14 +236,14 @@ def _spans(trace: Trace, kinds: Integers, order: Integers) -> tuple[Integers, _S
 
 
 def _claim(spans: _Spans, claims: Flags) -> tuple[Integers, Flags]:
-    """Let nodes and executors claim what they contain; returns the claimer of each place, and which are still to claim.
+    """Let nodes and executors claim their contents; returns the claimer of each row, and which still have to claim.
 
-    Each claims what is right before it, up to the first that it does not contain. Where that leads to another one
-    that has not claimed yet, it waits.
+    Each claims the rows right before it, up to the first that it does not contain. If it reaches another one that has
+    not claimed yet, it waits.
     """
     claimers = np.flatnonzero(claims)
     places = np.arange(claimers[-1])
-    turn: Integers = np.cumsum(claims[: len(places)], dtype=np.int64)  # of the next one to claim
+    turn: Integers = np.cumsum(claims[: len(places)], dtype=np.int64)  # index of the next claimer
     contained = spans.at(slice(len(places))).inside(spans.at(claimers).at(turn))
     last_outside = np.append(-1, np.maximum.accumulate(np.where(contained, -1, places)))[claimers]
     ready = last_outside >= np.append(-1, claimers[:-1])
@@ -256,7 +256,7 @@ def _claim(spans: _Spans, claims: Flags) -> tuple[Integers, Flags]:
 
 
 def _skip_executors(around: Integers, kinds: Integers) -> Integers:
-    """From a node to the node around its executor."""
+    """Link nodes to the node around their executor."""
     parent = around.copy()
     in_executor = np.flatnonzero((kinds == _KERNEL) & (around >= 0))
     parent[in_executor] = around[around[in_executor]]
@@ -275,7 +275,7 @@ def _depths(parent: Integers) -> Integers:
 def _number_nodes(
     trace: Trace, names: Coded[str], kernels: Flags, parent: Integers, depth: Integers
 ) -> tuple[Integers, Integers, Integers]:
-    """Number the nodes: equal name, index and operator within the same node are the same node."""
+    """Number the nodes: executions with equal name, index and operator within the same node are the same node."""
     index = trace.numbers.get("node_index", np.full(len(trace), MISSING))
     known = np.where(index == MISSING, -1, index)
     own, _ = number_distinct(combine(combine(names.codes, known), trace.op_names.codes))
@@ -287,7 +287,7 @@ def _number_nodes(
         place, first = number_distinct(combine(own[rows], parents))
         provisional[rows] = place + len(node_rows)
         outer, begun = parents[first], trace.start_us[rows[first]]
-        # In a damaged trace, a body may start before the node around it; that node has the smaller number all the same.
+        # In a damaged trace, a body may start before the node around it; that node still gets the smaller number.
         begun = np.where(outer >= 0, np.maximum(begun, np.append(starts, 0)[outer]), begun)
         node_rows, node_parents = np.append(node_rows, rows[first]), np.append(node_parents, outer)
         starts = np.append(starts, begun)
@@ -299,7 +299,7 @@ def _number_nodes(
 
 
 def combine(first: Integers, second: Integers) -> Integers:
-    """One number for every pair of numbers, small where these are few."""
+    """One number for every pair of numbers, small if the ranges are small."""
     if _reach(first) * _reach(second) > _FEW:
         first, second = number_distinct(first)[0], number_distinct(second)[0]
     both: Integers = (first - first.min(initial=0)) * _reach(second) + (second - second.min(initial=0))
@@ -311,12 +311,12 @@ def _reach(values: Integers) -> int:
 
 
 def number_distinct(values: Integers) -> tuple[Integers, Integers]:
-    """Number the distinct values; returns the number of each row, and a row for each number."""
+    """Number the distinct values; returns the number of each row and a row for each number."""
     reach = _reach(values)
     if reach > max(_FEW, 4 * len(values)):
         _, rows, numbers = np.unique(values, return_index=True, return_inverse=True)
         return numbers, rows
-    # A table of what occurs needs no sorting, which would take most of the time of a large trace.
+    # A lookup table avoids sorting, which would take most of the time of a large trace.
     places = values - values.min(initial=0)
     first = np.full(reach, -1, dtype=np.int64)
     first[places[::-1]] = np.arange(len(values) - 1, -1, -1)  # the first row of a value is written last
@@ -325,7 +325,7 @@ def number_distinct(values: Integers) -> tuple[Integers, Integers]:
 
 
 def _launchers(trace: Trace, kernels: Flags, devices: Integers) -> Integers:
-    """The last execution, before a kernel on a device, of the node that it names."""
+    """For each kernel on a device, the last previous execution of the node it refers to."""
     found = np.full(len(devices), -1, dtype=np.int64)
     named = {name: code for code, name in enumerate(trace.names.values)}
     wanted = trace.parent_names.codes[devices]

@@ -1,4 +1,4 @@
-"""The events of a trace as a DataFrame, with our names or with those of onnxruntime's JSON."""
+"""The events of a trace as a DataFrame, with our column names or those of onnxruntime's JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _SubThread(Struct):
 
 
 class _Pool(Struct):
-    """What the thread pool did while a node ran."""
+    """Thread pool statistics of a node."""
 
     main_thread: _MainThread = _MainThread()
     sub_threads: dict[str, _SubThread] = {}
@@ -52,7 +52,7 @@ _POOL_COLUMNS: dict[str, tuple[str, Callable[[_Pool], object]]] = {
 
 
 def events_frame(trace: Trace, layout: TraceLayout) -> pd.DataFrame:
-    """One row per event, in the order of the file."""
+    """One row per event, in file order."""
     columns: dict[str, Any] = {
         "cat": _texts(trace.categories),
         "ph": _texts(trace.phases),
@@ -78,7 +78,7 @@ def events_frame(trace: Trace, layout: TraceLayout) -> pd.DataFrame:
 
 
 def ort_frame(trace: Trace, layout: TraceLayout) -> pd.DataFrame:
-    """One row per event under the names of the JSON file: dur, ts, args_op_name…; op_name is the node's name there."""
+    """One row per event with the names of the JSON file: dur, ts, args_op_name…; op_name is the node's name there."""
     columns: dict[str, Any] = {
         "cat": _texts(trace.categories),
         "pid": trace.processes,
@@ -108,7 +108,7 @@ def _whole(values: Integers, missing: Any) -> Any:
 
 
 def _objects(values: list[Any]) -> pd.Series[Any]:
-    """Values of any kind; a plain array would take tuples for another axis."""
+    """Values of any kind; a plain array would treat tuples as another axis."""
     return pd.Series(values, dtype="object")
 
 

@@ -1,4 +1,4 @@
-"""How far from what a machine can do each node of a profile is, and its operators, sources and modules."""
+"""How close the nodes of a profile, and its operators, sources and modules, come to the peaks of the machine."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from onnxperf.records.profile import DOMINATING_OVERHEAD, NodeTime, Profile, ste
 from onnxperf.records.trace import Trace
 
 NEAR = 1.5
-"""Times its limit up to which a node is near to it."""
+"""Multiple of its limit up to which a node counts as near it."""
 _FEWEST_FREE = 2
-"""Iterations without waiting that show the time of a node on a busy machine, …"""
+"""Minimum number of iterations without waiting that show the time of a node on a busy machine, …"""
 _AGREEING = 1.2
-"""… and times that up to which its usual time is the same."""
+"""… and the factor within which its typical time agrees with them."""
 
 
 def headroom_of(
     profile: Profile, trace: Trace, layout: TraceLayout, settings: Sequence[NodeSettings], peaks: Peaks
 ) -> Headroom:
-    """The limits of everything that the profile has a time for."""
+    """The limits of everything in the profile that has a time."""
     known: Mapping[Place, NodeSettings] = {(each.path, each.name): each for each in settings}
-    # An inference reads all weights once: where they do not fit into a cache together, each comes from memory.
+    # An inference reads all weights once: if they do not fit into a cache together, each is read from memory.
     weights_bytes = constant_bytes_of(settings)
     executions = _executions(trace, layout, known)
     calls = np.bincount(layout.node[layout.counted], minlength=len(layout.node_rows))
-    numbers = np.flatnonzero(calls).tolist()  # those that the profile has, in its order
+    numbers = np.flatnonzero(calls).tolist()  # the nodes of the profile, in its order
     limits = [
         node_limit(node, executions.get(number, []), peaks, weights_bytes)
         for number, node in zip(numbers, profile.nodes, strict=True)
@@ -43,7 +43,7 @@ def headroom_of(
 
 
 def judged_limits(profile: Profile, limits: Sequence[Limit]) -> tuple[Limit, ...]:
-    """The limits of nodes; those whose time is not their own alone are not judged."""
+    """The limits of nodes; nodes with disturbed times are not judged."""
     free = _free_iterations(profile)
     return tuple(
         limit
@@ -54,10 +54,11 @@ def judged_limits(profile: Profile, limits: Sequence[Limit]) -> tuple[Limit, ...
 
 
 def _is_undisturbed(node: NodeTime, profile: Profile, free: Sequence[int]) -> bool:
-    """Whether the time of a node is its own: not the profiler's, and not that of other programs.
+    """Whether the time of a node is free of the profiler and other programs.
 
-    On a busy machine, launches that agree prove nothing: two threads that share one processor in all of them take twice
-    as long in all of them. So the time must be that of iterations in which no thread waited for a processor.
+    On a busy machine, agreement between launches proves nothing: two threads that share one processor in all of them
+    take twice as long in all of them. The time must therefore agree with iterations in which no thread waited for a
+    processor.
     """
     if (profile.overhead or 0.0) >= DOMINATING_OVERHEAD:
         return False
@@ -69,13 +70,13 @@ def _is_undisturbed(node: NodeTime, profile: Profile, free: Sequence[int]) -> bo
 
 
 def _free_iterations(profile: Profile) -> list[int]:
-    """Iterations that count, and in which threads hardly waited for a processor."""
+    """Counted iterations in which threads hardly waited for a processor."""
     pairs = enumerate(zip(profile.waited_us, profile.run_us, strict=False))
     return [at for at, (waited, run) in pairs if at and waited is not None and waited <= FREE_SHARE * run]
 
 
 def summed_up(profile: Profile, nodes: tuple[Limit, ...], peaks: Peaks) -> Headroom:
-    """The limits of nodes, and their sums over operators, sources and modules."""
+    """The limits of nodes and their sums over operators, sources and modules."""
     whole = together(nodes)
     near = sum(each.time_us for each in nodes if _is_near(each))
     return Headroom(
@@ -94,7 +95,7 @@ def _is_near(limit: Limit) -> bool:
 
 
 def together(limits: Iterable[Limit]) -> Limit:
-    """Several nodes as one: sums, so that what could be won adds up."""
+    """The sum of several limits, so that possible gains add up."""
     members = list(limits)
     bounds: dict[Bound, float] = defaultdict(float)
     for each in members:
@@ -116,11 +117,11 @@ def together(limits: Iterable[Limit]) -> Limit:
 
 
 Executions = list[tuple[Work, float]]
-"""Different executions of a node, and how often each occurs in an inference."""
+"""Distinct executions of a node, and how often each occurs per inference."""
 
 
 def _executions(trace: Trace, layout: TraceLayout, settings: Mapping[Place, NodeSettings]) -> dict[int, Executions]:
-    """The executions of every node in the iterations that its usual time comes from."""
+    """The executions of every node in the iterations that determine its typical time."""
     iterations = range(max(layout.iterations, 1))
     counted = steady(iterations)
     rows = np.flatnonzero(layout.counted & (layout.iteration >= counted[0]))
@@ -139,7 +140,7 @@ def _executions(trace: Trace, layout: TraceLayout, settings: Mapping[Place, Node
 
 
 def node_limit(node: NodeTime, executions: Executions, peaks: Peaks, weights_bytes: float) -> Limit:
-    """What a node does in an inference, and how long that takes at best."""
+    """The work of a node in an inference, and its shortest possible time."""
     compute_us = memory_us = flop = moved = 0.0
     counted, time_us = True, node.usual_us
     for work, calls in executions:
@@ -154,7 +155,7 @@ def node_limit(node: NodeTime, executions: Executions, peaks: Peaks, weights_byt
     limit_us = compute_us + memory_us
     is_here = node.provider in ("", CPU_PROVIDER)
     if not is_here or not counted:
-        # Moving the bytes is only a part of the work: how much could be won is not known.
+        # Data movement is only part of the work: the possible gain is unknown.
         return Limit(
             time_us=time_us,
             limit_us=memory_us if is_here else 0.0,
@@ -175,13 +176,13 @@ def node_limit(node: NodeTime, executions: Executions, peaks: Peaks, weights_byt
 
 
 def _speed(work: Work, peaks: Peaks) -> float | None:
-    """GFLOP/s of the arithmetic that a node uses; a double is two floats wide."""
+    """Peak GFLOP/s for a node's arithmetic; a double is as wide as two floats."""
     speeds = {"float": peaks.gflop_per_s, "double": peaks.gflop_per_s / 2, "int8": peaks.int8_gop_per_s}
     return speeds[work.arithmetic]
 
 
 def memory_time_us(work: Work, peaks: Peaks, weights_bytes: float) -> float:
-    """What moving the bytes of a node takes at best: what flows may still lie in a cache, weights only if all fit."""
+    """Shortest time for a node's data movement: activations may be in a cache, weights only if all of them fit."""
     constant_rate = peaks.gb_per_s(max(weights_bytes, work.constant_bytes))
     return work.streamed_bytes / peaks.gb_per_s(work.streamed_bytes) / 1e3 + work.constant_bytes / constant_rate / 1e3
 
@@ -206,7 +207,7 @@ def _of_sources(profile: Profile, nodes: Sequence[Limit]) -> tuple[Limit, ...]:
 
 
 def _of_modules(profile: Profile, nodes: Sequence[Limit]) -> tuple[Limit, ...]:
-    """Modules with those inside."""
+    """Limits of modules, including nested ones."""
     return tuple(
         together(limit for node, limit in zip(profile.nodes, nodes, strict=True) if _is_in(node.module, module.module))
         for module in profile.modules

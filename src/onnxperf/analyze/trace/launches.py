@@ -1,4 +1,4 @@
-"""Traces of one model from several processes as one trace."""
+"""Join traces of one model from several processes."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ class JoinedLaunches(NamedTuple):
 
     trace: Trace
     launches: tuple[int, ...]
-    """Inferences of each."""
+    """Number of inferences of each launch."""
 
 
 class _Part(NamedTuple):
     trace: Trace
     layout: TraceLayout
     rows: Integers
-    """Events that count."""
+    """Rows of the counted events."""
 
 
 def join_launches(traces: Sequence[Trace]) -> JoinedLaunches:
-    """The launches one after the other.
+    """Join launches one after the other.
 
-    Of all but the first, what comes before the second inference is left out: loading, and the call that pays for
-    caches and first allocations.
+    Of all except the first, everything before the second inference is dropped: loading, and the call with cold caches
+    and first allocations.
     """
     parts = [_part(trace, 0 if number == 0 else 1) for number, trace in enumerate(traces)]
     parts = [parts[0], *(_named_as_in(parts[0], each) for each in parts[1:])]
@@ -64,7 +64,7 @@ def join_launches(traces: Sequence[Trace]) -> JoinedLaunches:
 
 
 def _part(trace: Trace, first: int) -> _Part:
-    """Complete inferences from the `first` on, with what belongs to none where that is the very first."""
+    """Complete inferences starting with `first`; if that is 0, also events that belong to none."""
     layout = lay_out(trace)
     inside = (layout.iteration >= (first or -1)) & (layout.iteration < layout.iterations)
     return _Part(trace, layout, np.flatnonzero(inside))
@@ -73,8 +73,8 @@ def _part(trace: Trace, first: int) -> _Part:
 def _named_as_in(first: _Part, other: _Part) -> _Part:
     """The launch with the names and numbers of the first one.
 
-    The optimiser numbers the nodes that it makes differently in each process. Names that stand for the same in both
-    stay; the others are matched by what they run, in the order of execution.
+    The optimizer numbers its nodes differently in each process. Names that mean the same in both are kept; the others
+    are matched by what they run, in execution order.
     """
     known, mine = _nodes_by_name(first), _nodes_by_name(other)
     if known is None or mine is None:
@@ -100,7 +100,7 @@ class _Node(NamedTuple):
 
 
 def _nodes_by_name(part: _Part) -> dict[str, _Node] | None:
-    """What the events of each name run, in the order of execution; None where a name stands for several nodes."""
+    """What the events of each name run, in execution order; None if a name stands for several nodes."""
     trace = part.trace
     if _INDEX not in trace.numbers:
         return None
@@ -120,7 +120,7 @@ def _run(trace: Trace, row: int) -> _Run:
 
 
 def _starts(parts: Sequence[_Part]) -> Integers:
-    """Start times in which each launch begins after the one before."""
+    """Start times shifted so that each launch begins after the previous one."""
     shifted, end = [], 0
     for number, part in enumerate(parts):
         starts = part.trace.start_us[part.rows]
@@ -132,13 +132,13 @@ def _starts(parts: Sequence[_Part]) -> Integers:
 
 
 def _threads(parts: Sequence[_Part]) -> Integers:
-    """Threads by the ids of the first launch: processes have others for what does the same."""
+    """Threads by the ids of the first launch, since corresponding threads of other processes have other ids."""
     known: list[int] = []
     found = []
     for part in parts:
         rows = part.rows[np.argsort(part.layout.kinds.codes[part.rows] != KINDS.index("run"), kind="stable")]
         ids, first = np.unique(part.trace.threads[rows], return_index=True)
-        mine = ids[np.argsort(first)].tolist()  # in the order of their first events, those that run inferences first
+        mine = ids[np.argsort(first)].tolist()  # in the order of their first events, threads that run inferences first
         known += mine[len(known) :]
         new = dict(zip(mine, known, strict=False))
         found.append(np.array([new[each] for each in ids.tolist()], dtype=np.int64)[

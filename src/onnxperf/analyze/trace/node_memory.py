@@ -23,16 +23,16 @@ _COLUMNS = (_IN_USE, "mem_bytes_requested_in_use", "mem_arena_held", "output_siz
 def node_memories(
     trace: Trace, layout: TraceLayout, label: str, iteration: int | None = None, executed: Graph | None = None
 ) -> NodeMemories:
-    """One iteration, the last complete one unless named; with the graph that was executed, its live sets too."""
+    """Memory in one iteration [default: the last complete one]; with the executed graph, also its live sets."""
     if not layout.is_kernel.any():
-        raise BadOption("no node ran in this trace, so there is no memory to show; profile the model again")
+        raise BadOption("this trace contains no nodes, so there is no memory to show; profile the model again")
     last = max(layout.iterations, 1) - 1
     chosen = last if iteration is None else iteration
     rows = _rows(trace, layout, chosen)
     if not len(rows) or not 0 <= chosen <= last:
         raise BadOption(f"unknown iteration {chosen}; choose from: 0 to {last}")
     if all(value is None for value in _values(trace, _IN_USE, rows)):
-        raise BadOption("this trace has no memory figures; profile the model again with a newer onnxruntime")
+        raise BadOption("this trace contains no memory statistics; profile the model again with a newer onnxruntime")
     nodes = _nodes(trace, layout, rows)
     unsized = False
     if executed is not None:
@@ -55,14 +55,14 @@ def node_memories(
 
 
 def tensor_sizes(trace: Trace, layout: TraceLayout, executed: Graph, iteration: int) -> dict[str, int]:
-    """Sizes of the tensors that nodes made in an iteration; the largest, where a node of a loop made several."""
+    """Sizes of the tensors computed in an iteration; the largest, if a node in a loop computed several."""
     rows, places = _rows(trace, layout, iteration), layout.places()
     outputs = {place: node.outputs for place, node in executed.nodes_by_place()}
     sizes: dict[str, int] = {}
     for row, node in zip(rows.tolist(), layout.node[rows].tolist(), strict=True):
         names, types = tuple(filter(None, outputs.get(places[node], ()))), trace.outputs.at(row, ())
         if len(names) != len(types):
-            continue  # which type belongs to which output is unknown
+            continue  # types cannot be assigned to outputs
         for name, tensor in zip(names, types, strict=True):
             size = _size_bytes(tensor)
             if size is not None:
@@ -71,7 +71,7 @@ def tensor_sizes(trace: Trace, layout: TraceLayout, executed: Graph, iteration: 
 
 
 def _rows(trace: Trace, layout: TraceLayout, iteration: int) -> Integers:
-    """The executions of nodes in an iteration as they ended; what contains comes after what it contains."""
+    """The executions of nodes in an iteration in the order they ended; containers come after their contents."""
     rows = np.flatnonzero(layout.is_kernel & (layout.iteration == iteration))
     ends = trace.start_us[rows] + trace.duration_us[rows]
     return rows[np.lexsort((rows, -layout.depth[rows], ends))]
@@ -85,7 +85,7 @@ def _values(trace: Trace, column: str, rows: Integers) -> list[int | None]:
 
 
 def _before(trace: Trace, rows: Integers) -> int | None:
-    """In use before the first of these executions."""
+    """Memory in use before the first of these executions."""
     for after, added in zip(_values(trace, _IN_USE, rows), _values(trace, _DELTA, rows), strict=True):
         if after is not None and added is not None:
             return after - added
@@ -112,21 +112,21 @@ def _nodes(trace: Trace, layout: TraceLayout, rows: Integers) -> list[NodeMemory
 
 
 def _size_bytes(tensor: TensorType) -> int | None:
-    """Size of a tensor; texts have none in the trace."""
+    """Size of a tensor; None for strings, whose size is not in the trace."""
     element = ELEMENT_BYTES.get(tensor.dtype)
     return None if element is None else math.ceil(math.prod(tensor.shape) * element)
 
 
 def _notes(record: NodeMemories, last: int, unsized: bool) -> list[str]:
-    notes = ["the arena holds weights only where kernels have packed them; others are outside, and so are the inputs"]
+    notes = ["the arena contains only weights packed by kernels; other weights and the inputs are outside"]
     block = (record.base_bytes or 0) - (record.loaded_bytes or 0)
     if record.iteration > 0 and block > 0:
         notes.append(
-            "before its first node onnxruntime took memory for the results of several nodes at once; "
+            "before its first node onnxruntime allocated memory for the results of several nodes at once; "
             "in iteration 0 it allocates node by node"
         )
     if record.iteration == 0 < last:
-        notes.append("later iterations may take memory for the results of several nodes at once")
+        notes.append("later iterations may allocate memory for the results of several nodes at once")
     if unsized:
-        notes.append("live sets leave out tensors whose size is not in the trace")
+        notes.append("live sets exclude tensors whose size is not in the trace")
     return notes

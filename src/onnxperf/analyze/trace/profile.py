@@ -14,7 +14,7 @@ from onnxperf.records.trace import Trace
 
 
 def summarise(trace: Trace, layout: TraceLayout, label: str) -> Profile:
-    """Everything that a trace alone says."""
+    """The profile from a trace alone."""
     alike = alike_iterations(trace, layout)
     nodes = _times_of_nodes(trace, layout, layout.counted, alike)
     run_us = _per_run(trace, layout, "run")
@@ -36,7 +36,7 @@ def summarise(trace: Trace, layout: TraceLayout, label: str) -> Profile:
 
 
 def node_times(trace: Trace, layout: TraceLayout, chosen: Flags | None = None) -> tuple[NodeTime, ...]:
-    """Time per node, in the order of execution; of the `chosen` executions only, if given."""
+    """Time per node, in execution order, optionally of the `chosen` executions only."""
     counted = layout.counted if chosen is None else layout.counted & chosen
     return _times_of_nodes(trace, layout, counted, alike_iterations(trace, layout))
 
@@ -74,10 +74,10 @@ def _times_of_nodes(trace: Trace, layout: TraceLayout, counted: Flags, alike: Se
 
 
 def alike_iterations(trace: Trace, layout: TraceLayout) -> tuple[int, ...]:
-    """A number for each iteration, equal where the same nodes ran with the same shapes; none where all did."""
+    """A number for each iteration, equal if the same nodes ran with the same shapes; empty if all are equal."""
     rows = np.flatnonzero(layout.counted)
     executions, first = _executions(trace, layout, rows)
-    # The sum of random numbers, one for each kind of execution, is a fingerprint that does not depend on the order.
+    # The sum of random numbers, one per kind of execution, is a fingerprint that does not depend on the order.
     random = np.random.default_rng(0).integers(0, 2**62, len(first), dtype=np.uint64)
     sums = np.zeros(max(layout.iterations, 1), dtype=np.uint64)
     np.add.at(sums, layout.iteration[rows], random[executions])
@@ -86,7 +86,7 @@ def alike_iterations(trace: Trace, layout: TraceLayout) -> tuple[int, ...]:
 
 
 def operator_times(nodes: Sequence[NodeTime]) -> tuple[OperatorTime, ...]:
-    """Time per operator type, the most costly first."""
+    """Time per operator type, most expensive first."""
     groups: dict[str, list[NodeTime]] = {}
     for node in nodes:
         groups.setdefault(node.op_name, []).append(node)
@@ -115,7 +115,7 @@ def _table(layout: TraceLayout, rows: Integers, values: Integers, nodes: int, it
 
 
 def _with_bodies(own: Sequence[float], parents: Sequence[int]) -> list[float]:
-    """The time of each node with those in its bodies, which have larger numbers."""
+    """The time of each node including the nodes in its bodies, which have larger numbers."""
     total = list(own)
     for node in reversed(range(len(total))):
         if parents[node] >= 0:
@@ -129,7 +129,7 @@ def _distinct_shapes(trace: Trace, layout: TraceLayout, rows: Integers, count: i
 
 
 def _executions(trace: Trace, layout: TraceLayout, rows: Integers) -> tuple[Integers, Integers]:
-    """Number the executions: equal node and shapes are equal; and the first of each."""
+    """Number the executions by node and shapes; also returns the first of each."""
     shapes = combine(trace.inputs.codes[rows], trace.outputs.codes[rows])
     return number_distinct(combine(layout.node[rows], shapes))
 
@@ -149,7 +149,7 @@ def _session_time(trace: Trace, layout: TraceLayout, kind: str) -> int | None:
 
 
 def _per_run(trace: Trace, layout: TraceLayout, kind: str) -> tuple[int, ...]:
-    """Duration in each complete iteration; executors of bodies are inside nodes, and not counted."""
+    """Duration in each complete iteration; executors of bodies are inside nodes and not counted."""
     wanted = (layout.kinds.codes == layout.kinds.values.index(kind)) & (layout.iteration < layout.iterations)
     rows = np.flatnonzero(wanted & (layout.iteration >= 0) & (layout.parent < 0))
     if not len(rows):
@@ -164,16 +164,16 @@ def _per_run(trace: Trace, layout: TraceLayout, kind: str) -> tuple[int, ...]:
 def _notes(trace: Trace, layout: TraceLayout, several_kinds: bool) -> list[str]:
     notes = []
     if layout.iterations == 0:
-        notes.append("no inference was recorded completely; the times are those of the recorded part")
+        notes.append("no inference was recorded completely; the times cover the recorded part")
     elif layout.incomplete:
-        notes.append("the last inference was not recorded completely, and is left out of the sums")
+        notes.append("the last inference was not recorded completely and is excluded from the sums")
     if layout.iterations and not layout.counted.any():
-        notes.append("the inferences have no node events")
+        notes.append("the inferences contain no node events")
     providers = {provider.removesuffix("ExecutionProvider") for provider in trace.providers.values}
     device = bool(np.any(layout.kinds.codes == layout.kinds.values.index("device")))
     if providers & _ASYNCHRONOUS and not device:
         names = ", ".join(sorted(providers & _ASYNCHRONOUS))
-        notes.append(f"node times on {names} are mostly the cost of launching: the trace has no events of the device")
+        notes.append(f"node times on {names} are mostly launch overhead: the trace contains no device events")
     if several_kinds:
         notes.append("the inferences differ in their shapes or nodes; a time is the mean over their kinds")
     threads = trace.threads[layout.is_kernel]
@@ -186,7 +186,7 @@ _ASYNCHRONOUS = frozenset({"CUDA", "Tensorrt", "ROCM", "MIGraphX", "Dml", "WebGp
 
 
 def with_tensors(nodes: Sequence[NodeTime], executed: Graph) -> tuple[NodeTime, ...]:
-    """The nodes with their output tensors and attributes in the graph that was executed."""
+    """The nodes with their output tensors and attributes in the executed graph."""
     known = dict(executed.nodes_by_place())
     return tuple(
         node if found is None else replace(node, tensors=found.outputs, attributes=found.attributes)

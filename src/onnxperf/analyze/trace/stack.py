@@ -1,4 +1,4 @@
-"""Samples of stacks, sorted into Python, kernels, and the machinery between both."""
+"""Stack samples, classified as Python, kernels, and the dispatch code in between."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Literal
 from onnxperf.records.stack import CodeShares, FunctionTime, NativeFunction, StackFrame
 
 Sample = tuple[tuple[str, ...], int]
-"""Frames from the outermost to the innermost, and how often they were seen."""
+"""Frames from outermost to innermost, and the number of samples."""
 _Key = tuple[str, str, int]
 """Function, file and line."""
 Kind = Literal["python", "kernels", "dispatch", "unknown"]
 
 LOOP = "call_again"
-"""The function that makes the calls; what lies outside of it is not theirs."""
+"""The function that makes the calls; frames outside it do not belong to them."""
 BUILT_IN = "<built-in>"
 _FRAME = re.compile(r"(?P<function>.*) \((?P<place>.*)\)", re.DOTALL)
 _PYTHON_PLACE = re.compile(r".*:\d+$", re.DOTALL)
@@ -30,7 +30,7 @@ _SYSTEM = re.compile(
 )
 _SUFFIX = re.compile(r"\.(cpython|abi3|so|dylib|dll|pyd).*$")
 
-# numpy names a loop by the type it works on; what has none of these names prepares a loop, or looks for one.
+# numpy names loops by their types; functions with other names prepare a loop or search for one.
 _TYPED_LOOP = (
     r"(BOOL|U?(BYTE|SHORT|INT|LONG|LONGLONG)|HALF|C?(FLOAT|DOUBLE|LONGDOUBLE)|DATETIME|TIMEDELTA|OBJECT|STRING|UNICODE"
     r"|VOID)_(?!getitem|setitem|nonzero|copyswap)"
@@ -45,7 +45,7 @@ _NUMPY_LOOP = re.compile("|".join((_TYPED_LOOP, _COPY_OR_CAST, _LOOPS_OF_THEIR_O
 
 
 def read_collapsed(text: str) -> list[Sample]:
-    """The samples that py-spy wrote: frames joined by semicolons, and a count."""
+    """Parse py-spy's samples: frames separated by semicolons, and a count."""
     samples = []
     for line in text.splitlines():
         stack, _, count = line.rpartition(" ")
@@ -55,7 +55,7 @@ def read_collapsed(text: str) -> list[Sample]:
 
 
 def inside_calls(samples: Iterable[Sample]) -> list[Sample]:
-    """Only the samples taken within calls, without the frames around these."""
+    """The samples taken within calls, without the frames around them."""
     inside = []
     for stack, count in samples:
         loops = [place for place, frame in enumerate(stack) if parts(frame)[0].rpartition(".")[2] == LOOP]
@@ -65,7 +65,7 @@ def inside_calls(samples: Iterable[Sample]) -> list[Sample]:
 
 
 def grouped_by_library(samples: Iterable[Sample]) -> list[Sample]:
-    """The samples with one frame for all that a library without symbols calls within itself: addresses say nothing."""
+    """Merge consecutive frames of a library without symbols into one frame, since addresses are meaningless."""
     merged: Counter[tuple[str, ...]] = Counter()
     for stack, count in samples:
         frames: list[str] = []
@@ -79,7 +79,7 @@ def grouped_by_library(samples: Iterable[Sample]) -> list[Sample]:
 
 
 def native_shares(samples: Sequence[Sample]) -> CodeShares | None:
-    """Shares by the innermost frame; the system's library works for its caller."""
+    """Shares by the innermost frame; system libraries count for their caller."""
     total = sum(count for _, count in samples)
     if not total:
         return None
@@ -102,7 +102,7 @@ def native_shares(samples: Sequence[Sample]) -> CodeShares | None:
 
 
 def python_shares(frames: Sequence[StackFrame], samples: int) -> CodeShares | None:
-    """Shares by what pyinstrument sees: built-in functions have frames, operators do not."""
+    """Shares from pyinstrument's frames, which include built-in functions but not operators."""
     total = sum(frame.self_ns for frame in frames)
     if not total:
         return None
@@ -112,7 +112,7 @@ def python_shares(frames: Sequence[StackFrame], samples: int) -> CodeShares | No
 
 
 def functions(frames: Sequence[StackFrame]) -> list[FunctionTime]:
-    """A row per function, wherever in the tree it is: its own time, and that until it returns, counted once."""
+    """One row per function, summed over the call tree: its self time and its total time, recursion counted once."""
     whole = max(sum(frame.self_ns for frame in frames), 1)
     keys = [(frame.function, frame.file, frame.line) for frame in frames]
     own, total, places = Counter[_Key](), Counter[_Key](), Counter(keys)
@@ -120,7 +120,7 @@ def functions(frames: Sequence[StackFrame]) -> list[FunctionTime]:
     for frame, key in zip(frames, keys, strict=True):
         callers = frozenset() if frame.parent is None else above[frame.parent]
         own[key] += frame.self_ns
-        total[key] += 0 if key in callers else frame.total_ns  # what calls itself is in the time of its caller
+        total[key] += 0 if key in callers else frame.total_ns  # recursive calls are already in the time of the caller
         above.append(callers | {key})
     order = sorted(own, key=lambda key: (-own[key], -total[key], key))
     return [
@@ -129,7 +129,7 @@ def functions(frames: Sequence[StackFrame]) -> list[FunctionTime]:
 
 
 def native_functions(samples: Sequence[Sample]) -> tuple[NativeFunction, ...]:
-    """Every function with its share of the samples, the busiest first."""
+    """Every function with its share of the samples, busiest first."""
     total = sum(count for _, count in samples)
     own: Counter[tuple[str, str]] = Counter()
     every: Counter[tuple[str, str]] = Counter()
@@ -152,13 +152,13 @@ def native_functions(samples: Sequence[Sample]) -> tuple[NativeFunction, ...]:
 
 
 def parts(frame: str) -> tuple[str, str]:
-    """Function and place of a frame; the place of a frame of Python ends with a line."""
+    """Function and place of a frame; the place of a Python frame ends with a line number."""
     found = _FRAME.fullmatch(frame)
     return (found["function"], found["place"]) if found else (frame, "")
 
 
 def kind_of(frame: str) -> Kind | None:
-    """What a frame does; None where that depends on its caller."""
+    """Kind of a frame; None if that depends on its caller."""
     function, place = parts(frame)
     base = place.replace("\\", "/").rpartition("/")[2]
     if _PYTHON_PLACE.match(place) or _INTERPRETER.match(base) or _SUFFIX.sub("", place) in sys.stdlib_module_names:
@@ -175,7 +175,7 @@ def kind_of(frame: str) -> Kind | None:
 
 
 def _at_work(stack: Sequence[str]) -> tuple[Kind, str]:
-    """What goes on in the innermost frame, and in which compiled library."""
+    """Kind of work in the innermost frame, and its compiled library."""
     nameless = False
     for frame in reversed(stack):
         kind = kind_of(frame)
@@ -188,7 +188,7 @@ def _at_work(stack: Sequence[str]) -> tuple[Kind, str]:
 
 
 def _library(place: str) -> str:
-    """A library without its version and its hash; the package where it lies in one."""
+    """Name of a library without version and hash; the package, if it is in one."""
     text = place.replace("\\", "/").partition("/")[0]
     if "openblas" in place:
         return "OpenBLAS"
@@ -196,5 +196,5 @@ def _library(place: str) -> str:
 
 
 def _margin(share: float, samples: int) -> float:
-    """Half the width of a share's interval; one sample more or less is always possible."""
+    """Half the width of a share's interval; at least one sample."""
     return max(1.96 * sqrt(share * (1 - share) / samples), 1 / samples)

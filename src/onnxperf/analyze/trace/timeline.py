@@ -1,4 +1,4 @@
-"""When the nodes of one inference ran, and what memory was in use meanwhile: the usual inference of a trace."""
+"""When the nodes of a typical inference ran, and how much memory was in use."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from onnxperf.records.profile import Profile, Timeline, added, steady
 from onnxperf.records.trace import Trace
 
 KEPT = 5_000
-"""Executions of nodes that a record keeps; a store holds thousands of them."""
+"""Maximum number of node executions in a record; a store contains thousands of records."""
 DRAWN = 100_000
-"""Executions of nodes that a page can hold."""
+"""Maximum number of node executions on a page."""
 
 
 def usual_iteration(profile: Profile) -> int:
-    """The inference that took most nearly the usual time, the first left out where two others remain."""
+    """The inference closest to the typical time, without the first if at least two others remain."""
     in_nodes = added(node.self_us for node in profile.nodes)
     times, usual_us = (profile.run_us, profile.usual_run_us) if profile.run_us else (in_nodes, profile.usual_nodes_us)
     first = len(times) - len(steady(times))
@@ -36,7 +36,8 @@ def timeline_of(
     most: int = KEPT,
     iteration: int | None = None,
 ) -> Timeline | None:
-    """The usual inference, or another one; None if no node ran in it. Of more than `most` executions, the longest."""
+    """Timeline of the typical or a given inference; None if no node ran in it. Limited to the `most` longest
+    executions."""
     iteration = usual_iteration(profile) if iteration is None else iteration
     everything = np.flatnonzero(layout.is_kernel & (layout.iteration == iteration))
     if not len(everything):
@@ -65,13 +66,13 @@ def _longest(trace: Trace, rows: Integers, most: int) -> Integers:
 
 
 def _places(layout: TraceLayout, rows: Integers) -> tuple[int, ...]:
-    """Places in the list of nodes, which leaves out those that ran in no complete inference."""
+    """Indices in the list of nodes, which excludes nodes that ran in no complete inference."""
     known = np.unique(layout.node[layout.counted])
     return tuple(np.searchsorted(known, layout.node[rows]).tolist())
 
 
 def _threads(trace: Trace, rows: Integers) -> tuple[int, ...]:
-    """Threads by number: the one that ran most nodes is the first."""
+    """Thread numbers, ordered by the number of nodes they ran."""
     numbers, _ = number_distinct(trace.threads[rows])
     order = np.argsort(-np.bincount(numbers), kind="stable")
     return tuple(np.argsort(order)[numbers].tolist())
@@ -82,7 +83,7 @@ def _memory(
 ) -> NodeMemories | None:
     try:
         return node_memories(trace, layout, profile.model, iteration, executed)
-    except BadOption:  # the trace of an older onnxruntime has no memory
+    except BadOption:  # traces of older onnxruntime versions contain no memory statistics
         return None
 
 

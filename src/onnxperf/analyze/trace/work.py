@@ -1,4 +1,4 @@
-"""The work of one execution of a node: operations and bytes, from the shapes that it really had."""
+"""The work of one execution of a node: operations and bytes, from its actual shapes."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ ELEMENT_BYTES: Mapping[str, float] = {
     **dict.fromkeys(("int4", "uint4", "float4e2m1"), 0.5),
     **dict.fromkeys(("int2", "uint2"), 0.25),
 }
-"""Bytes of an element; texts, whose length no trace has, count nothing."""
+"""Bytes per element; strings, whose length is not in a trace, count as 0."""
 
 
 class Work(NamedTuple):
-    """What one execution has to do."""
+    """Work of one execution."""
 
     flop: float | None
-    """Operations, an addition and a multiplication being two; None where the operator's arithmetic is not known."""
+    """Number of operations (an addition and a multiplication are two); None if the operator's arithmetic is unknown."""
     streamed_bytes: float
-    """Bytes of inputs that are computed or fed, and of outputs."""
+    """Bytes of computed or fed inputs and of outputs."""
     constant_bytes: float
     """Bytes of weights."""
     arithmetic: str = "float"
-    """float (32 bits and fewer), double, or int8: which peak holds."""
+    """Applicable peak: float (up to 32 bits), double, or int8."""
 
     @property
     def moved_bytes(self) -> float:
@@ -41,47 +41,47 @@ class Work(NamedTuple):
 
 
 class Call(NamedTuple):
-    """One execution, with every input at its place."""
+    """One execution, with every input at its position."""
 
     op_name: str
     inputs: tuple[TensorType | None, ...]
-    """None where an input is left out, or not known."""
+    """None for omitted or unknown inputs."""
     outputs: TensorTypes
     constant: tuple[bool, ...]
-    """Which inputs are weights."""
+    """Whether each input is a weight."""
     numbers: Mapping[str, tuple[int, ...]]
     texts: Mapping[str, str]
 
     def shape(self, place: int) -> tuple[int, ...]:
-        """Shape of an input; LookupError where it is not known."""
+        """Shape of an input; raises LookupError if unknown."""
         found = self.inputs[place]
         if found is None:
             raise LookupError(place)
         return found.shape
 
     def size(self, place: int) -> float:
-        """Elements of an input."""
+        """Number of elements of an input."""
         return _elements(self.shape(place))
 
     @property
     def out(self) -> float:
-        """Elements of the first output."""
+        """Number of elements of the first output."""
         return _elements(self.outputs[0].shape)
 
     def flag(self, name: str) -> bool:
-        """Whether an attribute is set and not 0."""
+        """Whether an attribute is set and nonzero."""
         return any(self.numbers.get(name, ()))
 
 
 def work_of(op_name: str, inputs: TensorTypes, outputs: TensorTypes, settings: NodeSettings | None = None) -> Work:
-    """Count the work of one execution from the shapes in a trace; what cannot be counted is moved bytes alone."""
+    """Count the work of one execution from the shapes in a trace; if operations cannot be counted, only moved bytes."""
     call = _call(op_name, inputs, outputs, settings)
     if op_name in _NOTHING_MOVED:
         return Work(0.0, 0.0, 0.0)
     counter = _COUNTERS.get(op_name)
     try:
         flop = counter(call) if counter is not None and outputs else None
-    except LookupError:  # a shape that the trace leaves out
+    except LookupError:  # a shape missing in the trace
         flop = None
     flop = flop if flop is not None and 0 <= flop < math.inf else None
     streamed, constant = _moved(call)
@@ -89,7 +89,7 @@ def work_of(op_name: str, inputs: TensorTypes, outputs: TensorTypes, settings: N
 
 
 def constant_bytes_of(settings: Iterable[NodeSettings]) -> float:
-    """Bytes of the weights that an inference reads; what several nodes read counts for each."""
+    """Bytes of the weights read by an inference; weights read by several nodes count for each."""
     readers = [node for node in settings if node.op_name not in _PARTLY_READ]
     return sum(_bytes(each) for node in readers for each in node.constants if each is not None)
 
@@ -112,12 +112,12 @@ def _arithmetic(call: Call) -> str:
 
 
 def _call(op_name: str, inputs: TensorTypes, outputs: TensorTypes, settings: NodeSettings | None) -> Call:
-    """Put the inputs of a trace to their places: weights that a kernel has packed are no longer among them."""
+    """Assign the inputs in a trace to their positions: weights packed by a kernel are no longer among them."""
     if settings is None or not settings.constants:
         numbers, texts = (settings.numbers, settings.texts) if settings is not None else ({}, {})
         return Call(op_name, inputs, outputs, (False,) * len(inputs), numbers, texts)
     left = list(inputs)
-    # Whatever the trace lacks was packed; where it lacks nothing, every weight is in it.
+    # Inputs missing in the trace were packed; if none is missing, it contains every weight.
     missing = sum(each != LEFT_OUT for each in settings.constants) - len(left)
     found: list[TensorType | None] = []
     for declared in settings.constants:
@@ -133,7 +133,7 @@ def _call(op_name: str, inputs: TensorTypes, outputs: TensorTypes, settings: Nod
 
 
 def _moved(call: Call) -> tuple[float, float]:
-    """Bytes of what flows through the graph, and bytes of weights."""
+    """Bytes of activations, and bytes of weights."""
     written = sum(map(_bytes, call.outputs))
     sizes = [0.0 if each is None else _bytes(each) for each in call.inputs]
     if call.op_name in _PARTLY_READ:
@@ -150,7 +150,7 @@ Counter = Callable[[Call], float | None]
 
 
 def _weights(call: Call, place: int) -> tuple[int, ...]:
-    """Shape of the weights of a convolution or a recurrent layer; a bias is there instead if they are not known."""
+    """Shape of the weights of a convolution or recurrent layer; if they are unknown, a bias is there instead."""
     shape = call.shape(place)
     if len(shape) < 3:
         raise LookupError(place)
@@ -158,7 +158,7 @@ def _weights(call: Call, place: int) -> tuple[int, ...]:
 
 
 def _convolution(weights: int) -> Counter:
-    """Every output element is a sum of products over the input channels of its group and the window."""
+    """Every output element is a sum of products over the window and the input channels of its group."""
     return lambda call: 2 * call.out * _elements(_weights(call, weights)[1:])
 
 
@@ -167,7 +167,7 @@ def _transposed_convolution(call: Call) -> float:
 
 
 def _product(call: Call) -> float:
-    """Products of matrices, or stacks of them: the inner size is the last one of the left side."""
+    """(Batched) matrix products: the inner size is the last one of the left operand."""
     left = call.shape(0)
     inner = left[-2] if call.flag("transA") and len(left) > 1 else left[-1]
     return 2 * call.out * max(inner, 0)
@@ -178,7 +178,7 @@ def _packed_product(call: Call) -> float:
 
 
 def _attention(call: Call) -> float:
-    """Queries times keys, and the result times values; contrib Attention first computes all three."""
+    """Queries times keys, and the result times values; contrib Attention computes all three first."""
     heads = 0.5 if call.flag("is_causal") or call.flag("unidirectional") else 1.0
     present = call.outputs[1].shape if len(call.outputs) > 1 and len(call.outputs[1].shape) >= 4 else ()
     if len(call.shape(1)) == 2:  # weights, not keys
@@ -195,12 +195,12 @@ def _pool(call: Call) -> float:
 
 
 def _recurrent(call: Call) -> float:
-    """Two products for each step of each sequence."""
+    """Two products per step of each sequence."""
     return 2 * _elements(call.shape(0)[:2]) * (_elements(_weights(call, 1)) + _elements(_weights(call, 2)))
 
 
 def _einsum(call: Call) -> float | None:
-    """One or two operands: a multiplication and an addition for each combination of all indices."""
+    """For one or two operands: a multiplication and an addition for each combination of indices."""
     equation = call.texts["equation"].replace(" ", "")
     terms = equation.partition("->")[0].split(",")
     if "." in equation or len(terms) > 2:
@@ -213,7 +213,7 @@ def _einsum(call: Call) -> float | None:
 
 
 def _resize(call: Call) -> float:
-    """Nothing for the nearest element; else interpolation along every axis that changes."""
+    """No operations for nearest mode; else interpolation along every changed axis."""
     changed = sum(a != b for a, b in zip(call.shape(0), call.outputs[0].shape, strict=False))
     points = {"linear": 2, "cubic": 4}.get(call.texts.get("mode", "nearest"), 0)
     return call.out * 2 * points ** min(changed, 3) if points and changed else 0.0
@@ -224,7 +224,7 @@ def _linear_model(call: Call) -> float:
 
 
 def _per_further_input(call: Call) -> float:
-    """Two inputs are one operation for each element, three are two."""
+    """One operation per element for two inputs, two for three inputs."""
     return max(len(call.inputs) - 1, 0) * call.out
 
 
@@ -267,7 +267,7 @@ _COUNTERS: dict[str, Counter] = {
     **_named(_einsum, "Einsum"),
     **_named(_resize, "Resize Upsample"),
     **_named(_linear_model, "LinearRegressor LinearClassifier"),
-    # Operations for each element; of functions, about those of the polynomials that vector kernels evaluate.
+    # Operations per element; for functions, approximately those of the polynomials evaluated by vector kernels.
     **_named(
         _per_output(1),
         "Add Sub Mul Div Mod Neg Abs Sign Floor Ceil Round Sqrt Reciprocal Relu Clip And Or Xor Not "
@@ -295,7 +295,7 @@ _COUNTERS: dict[str, Counter] = {
     **_named(
         _per_output(5), "RMSNormalization SimplifiedLayerNormalization SkipSimplifiedLayerNormalization RotaryEmbedding"
     ),
-    # Only move elements, or compare and select them.
+    # These only move elements, or compare and select them.
     **_named(
         _per_output(0),
         "Transpose Concat Split SplitToSequence Slice Gather GatherND GatherElements Scatter ScatterND ScatterElements "
@@ -304,21 +304,20 @@ _COUNTERS: dict[str, Counter] = {
         "ArrayFeatureExtractor ConcatFromSequence FeatureVectorizer ZipMap",
     ),
 }
-"""How the operations of an operator are counted, by its name; all others move their bytes, and their arithmetic is
-unknown."""
+"""Counters of operations by operator name; for all others only moved bytes are known."""
 
 _NOTHING_MOVED = _names(
     "Reshape Flatten Squeeze Unsqueeze Identity Shape Size Constant If Loop Scan SequenceMap Optional "
     "OptionalGetElement OptionalHasElement SequenceAt SequenceConstruct SequenceInsert SequenceEmpty SequenceLength "
     "SequenceErase"
 )
-"""Views on tensors, and nodes whose bodies do the work."""
+"""Views of tensors, and nodes whose bodies do the work."""
 _PARTLY_READ = _names(
     "Gather GatherND GatherElements Slice Compress ArrayFeatureExtractor EmbedLayerNormalization DynamicSlice"
 )
-"""Read no more of an input than they write."""
+"""Operators that read no more of an input than they write."""
 _INTEGERS = _names(
     "ConvInteger MatMulInteger MatMulIntegerToFloat DynamicQuantizeMatMul QLinearMatMul QLinearConv QGemm QAttention "
     "DynamicQuantizeLSTM"
 )
-"""Multiply 8-bit integers."""
+"""Operators that multiply 8-bit integers."""

@@ -1,1 +1,1 @@
-"""Where all this happens."""
+"""The machine: its description, load, noise and peak performance."""

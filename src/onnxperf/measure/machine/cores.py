@@ -1,4 +1,4 @@
-"""How many cores this process may use."""
+"""Number of cores available to this process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from onnxperf.limits import usable_cpus
 
 
 def usable_cores() -> int:
-    """Physical cores that this process may use: what onnxruntime takes by default, but within cpusets and quotas."""
+    """Physical cores available to this process: onnxruntime's default, but within cpusets and quotas."""
     physical = psutil.cpu_count(logical=False) or 1
     logical = psutil.cpu_count() or physical
     share = usable_cpus() * physical / logical

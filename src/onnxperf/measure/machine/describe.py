@@ -1,4 +1,4 @@
-"""What machine this is, and in what state."""
+"""Description of this machine and its state."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CPUS = Path("/sys/devices/system/cpu")
 
 
 def describe_machine() -> Machine:
-    """The machine as it is now."""
+    """The machine and its current state."""
     return Machine(
         cpu=cpu_model(),
         vector_extensions=vector_extensions(),
@@ -44,28 +44,28 @@ def describe_machine() -> Machine:
 
 
 def vector_extensions() -> tuple[str, ...]:
-    """Instruction sets of the processor that matter for arithmetic."""
+    """Vector instruction sets of the processor."""
     return tuple(sorted(set(_VECTORS.findall(_cpu_field("flags") or _cpu_field("Features")))))
 
 
 def cpu_model() -> str:
-    """Model of the processor."""
+    """Processor model."""
     # Not `platform.processor`, which runs `uname`.
     return _cpu_field("model name") or os.environ.get("PROCESSOR_IDENTIFIER") or platform.machine()
 
 
 def after_the_race(machine: Machine) -> Machine:
-    """The same machine with its state of now as the state after the race."""
+    """The same machine with its current state as the state after the race."""
     return replace(machine, load_after=_load(), throttled_after=_throttled())
 
 
 def processors() -> tuple[int, ...]:
-    """The processors that this process may use; none where the system cannot bind a process to some of them."""
+    """The processors that this process may use; empty if the system cannot bind a process to processors."""
     return allowed_cpus()
 
 
 def available_memory() -> int:
-    """Bytes that can be used without swapping, within all limits of this process."""
+    """Bytes available without swapping, within all limits of this process."""
     return free_memory().free_bytes
 
 

@@ -1,4 +1,4 @@
-"""Facts about a machine that decide how fast and how steadily it computes, as rows of a name and a text."""
+"""Facts about a machine that affect the speed and stability of its timings, as rows of a name and a text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from onnxperf.wording.numbers import significant, size
 
 Rows = list[tuple[str, str]]
 Run = Callable[[Sequence[str]], str]
-"""Runs a command and returns what it prints, or nothing when it fails."""
+"""Runs a command and returns its output, or an empty string if it fails."""
 Version = Callable[[str], str | None]
 """The installed version of a distribution, if any."""
 
@@ -55,7 +55,7 @@ _VARIABLES = (
 
 
 def run_quietly(command: Sequence[str]) -> str:
-    """What a command prints; nothing when it is missing, fails or takes too long."""
+    """Output of a command; empty if the command is missing, fails or takes too long."""
     try:
         done = subprocess.run(
             command,
@@ -80,9 +80,9 @@ def installed(name: str) -> str | None:
 
 
 def take_inventory(machine: Machine, quick: bool = False) -> Rows:
-    """Everything that can be found out beside the machine's own record; what cannot be read is left out.
+    """All facts that are not in the machine's record; unreadable ones are omitted.
 
-    `quick` leaves out what takes a process that imports torch.
+    `quick` omits facts that need a process that imports torch.
     """
     nvidia_smi = find_program("nvidia-smi")
     affinity = len(allowed_cpus()) or None
@@ -99,7 +99,7 @@ def take_inventory(machine: Machine, quick: bool = False) -> Rows:
     )
     rows: Rows = []
     for find in finders:
-        # A machine can be odd in ways that were not foreseen; that costs its row, never the report.
+        # A machine can be odd in unforeseen ways; that costs a row, never the report.
         with contextlib.suppress(Exception):
             rows += find()
     return rows
@@ -114,7 +114,7 @@ def thread_rows(
     version: Version = installed,
     run: Run = run_quietly,
 ) -> Rows:
-    """How many threads each installed library uses by default; onnxperf sets the same number for all."""
+    """Default number of threads of each installed library; onnxperf sets the same number for all."""
     found: Rows = []
     if version("onnxruntime") or version("onnxruntime-gpu"):
         physical = psutil.cpu_count(logical=False) or machine.cores
@@ -124,16 +124,16 @@ def thread_rows(
         found.append(("scikit-learn", _openmp_threads(machine, environment)))
     if version("torch"):
         threads = run([sys.executable, "-P", "-c", "import torch; print(torch.get_num_threads())"])
-        found += [("torch", f"{threads} (in a process of its own)")] if threads.isdigit() else []
+        found += [("torch", f"{threads} (in a separate process)")] if threads.isdigit() else []
     if any(map(version, _TENSORFLOWS)):
         found.append(("tensorflow", _tensorflow_threads(machine, environment)))
     return [(f"threads of {name}", text) for name, text in found]
 
 
 def _numpy_threads(machine: Machine, environment: Mapping[str, str]) -> str:
-    """Ask the BLAS that numpy loaded, else follow the variables that all of them obey."""
+    """Ask the BLAS loaded by numpy, else use the variables that every BLAS obeys."""
     with contextlib.suppress(ImportError):
-        importlib.import_module("numpy")  # threadpoolctl sees only what is loaded
+        importlib.import_module("numpy")  # threadpoolctl sees only loaded libraries
         info = importlib.import_module("threadpoolctl").threadpool_info()
         pools = [pool for pool in info if pool["user_api"] == "blas"]
         own = [pool for pool in pools if "numpy" in pool["filepath"]] or pools
@@ -142,7 +142,7 @@ def _numpy_threads(machine: Machine, environment: Mapping[str, str]) -> str:
     for name in (*_BLAS_VARIABLES, "OMP_NUM_THREADS"):
         if environment.get(name, "").isdigit():
             return f"{environment[name]} ({name})"
-    return f"{machine.logical_cpus} (one per logical cpu, unless its BLAS decides otherwise)"
+    return f"{machine.logical_cpus} (one per logical CPU, unless its BLAS overrides this)"
 
 
 def _openmp_threads(machine: Machine, environment: Mapping[str, str]) -> str:
@@ -153,15 +153,15 @@ def _openmp_threads(machine: Machine, environment: Mapping[str, str]) -> str:
 
 
 def _tensorflow_threads(machine: Machine, environment: Mapping[str, str]) -> str:
-    """Its own rule, since importing it would take longer than the race."""
+    """TensorFlow's rule, reimplemented because importing it would take longer than the race."""
     threads = environment.get("TF_NUM_INTRAOP_THREADS", "")
     if threads.isdigit() and int(threads) > 0:
         return f"{threads} (TF_NUM_INTRAOP_THREADS)"
-    return f"{machine.logical_cpus} (one per logical cpu)"
+    return f"{machine.logical_cpus} (one per logical CPU)"
 
 
 def environment_rows(environment: Mapping[str, str]) -> Rows:
-    """Variables that silently change what libraries do."""
+    """Environment variables that silently change how libraries work."""
     given = [f"{name}={environment[name]}" for name in _VARIABLES if environment.get(name)]
     return [("environment", ", ".join(given))] if given else []
 
@@ -170,13 +170,13 @@ def environment_rows(environment: Mapping[str, str]) -> Rows:
 
 
 def limit_rows(affinity: int | None, cpus: int | None, root: Path = _ROOT) -> Rows:
-    """What keeps this process from using the whole machine."""
+    """Limits that keep this process from using the whole machine."""
     rows: Rows = []
     if affinity is not None and cpus is not None and affinity < cpus:
-        rows.append(("CPU affinity", f"{affinity} of {cpus} logical cpus"))
+        rows.append(("CPU affinity", f"{affinity} of {cpus} logical CPUs"))
     quota = cpu_quota(root)
     if quota is not None and (cpus is None or quota < cpus):
-        rows.append(("CPU quota", f"{significant(quota)} cpus (cgroup): when they are used up, everything pauses"))
+        rows.append(("CPU quota", f"{significant(quota)} CPUs (cgroup): everything pauses when the quota is used up"))
     memory = memory_limit(root)
     if memory is not None and (memory.limit_bytes or 0) < _meminfo(root).get("MemTotal", 2**62):
         rows.append(("memory limit", f"{size(memory.limit_bytes)} ({memory.source})"))
@@ -187,14 +187,14 @@ def limit_rows(affinity: int | None, cpus: int | None, root: Path = _ROOT) -> Ro
 
 
 def provider_rows() -> Rows:
-    """What onnxruntime can run on, in its order of preference."""
+    """Execution providers of onnxruntime, in its order of preference."""
     from onnxperf.runtimes.ort.session import available_providers
 
     return [("providers", ", ".join(available_providers()))]
 
 
 def gpu_rows(nvidia_smi: str | None, run: Run = run_quietly) -> Rows:
-    """Name, memory and driver of every GPU that nvidia-smi sees."""
+    """Name, memory and driver of every GPU reported by nvidia-smi."""
     if nvidia_smi is None:
         return []
     listing = run([nvidia_smi, "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"])
@@ -204,11 +204,11 @@ def gpu_rows(nvidia_smi: str | None, run: Run = run_quietly) -> Rows:
 
 
 def cuda_rows(root: Path = _ROOT, version: Version = installed) -> Rows:
-    """CUDA and cuDNN: those of the system, those installed by pip, and the one that torch was built for."""
+    """CUDA and cuDNN versions: of the system, installed by pip, and the one torch was built for."""
     cuda = [*_system_cuda(root), *_from_pip(_CUDA_RUNTIMES, version)]
     built_for = re.search(r"\+cu(\d+)(\d)$", version("torch") or "")
     if built_for:
-        cuda.append(f"{built_for[1]}.{built_for[2]} (torch was built for it)")
+        cuda.append(f"{built_for[1]}.{built_for[2]} (torch build)")
     cudnn = [*_system_cudnn(root), *_from_pip(_CUDNNS, version)]
     return [(name, ", ".join(texts)) for name, texts in (("CUDA", cuda), ("cuDNN", cudnn)) if texts]
 
@@ -221,7 +221,7 @@ def _system_cuda(root: Path) -> list[str]:
     folder = root / "usr/local/cuda"
     with contextlib.suppress(ValueError, KeyError, TypeError):
         return [f"{json.loads(read_text(folder / 'version.json') or '')['cuda']['version']} (/usr/local/cuda)"]
-    # Without its version file, the folder that the link leads to bears the version in its name.
+    # Without a version file, the name of the link's target folder contains the version.
     named = re.fullmatch(r"cuda-([\d.]+)", folder.resolve().name)
     return [f"{named[1]} (/usr/local/cuda)"] if named else []
 
@@ -239,7 +239,7 @@ def _system_cudnn(root: Path) -> list[str]:
 
 
 def memory_rows(root: Path = _ROOT) -> Rows:
-    """Huge pages, which move the speed of large arrays, and swap, which ruins every timing."""
+    """Huge pages, which affect the speed of large arrays, and swap, which ruins every timing."""
     rows: Rows = []
     chosen = re.search(r"\[(\w+)\]", read_text(root / "sys/kernel/mm/transparent_hugepage/enabled") or "")
     if chosen:
@@ -247,32 +247,34 @@ def memory_rows(root: Path = _ROOT) -> Rows:
     memory = _meminfo(root)
     used = memory.get("SwapTotal", 0) - memory.get("SwapFree", 0)
     if used > 0:
-        rows.append(("swap in use", f"{size(used)}: what was swapped out is slow when first touched"))
+        rows.append(("swap in use", f"{size(used)}: swapped-out memory is slow on first access"))
     return rows
 
 
 def virtualisation_rows(root: Path = _ROOT) -> Rows:
-    """Whether this is a virtual machine: other guests of its host change its timings."""
+    """Whether this is a virtual machine, whose timings depend on other guests of the host."""
     flags = re.search(r"^flags\s*:.*\bhypervisor\b", read_text(root / "proc/cpuinfo") or "", re.MULTILINE)
     if not flags:
         return []
     maker = read_text(root / "sys/class/dmi/id/sys_vendor") or read_text(root / "sys/hypervisor/type")
-    return [("virtual machine", f"yes{f' ({maker})' if maker else ''}: timings vary with other guests of the host")]
+    return [("virtual machine", f"yes{f' ({maker})' if maker else ''}: other guests of the host affect timings")]
 
 
 def hint_rows(machine: Machine) -> Rows:
-    """What could be set for steadier timings."""
+    """Settings that would give more stable timings."""
     rows: Rows = []
     if machine.governor == "powersave":
         rows.append(
-            ("governor hint", "the clock follows the load; steadier: sudo cpupower frequency-set -g performance")
+            ("governor hint", "the clock follows the load; to keep it high: sudo cpupower frequency-set -g performance")
         )
     if machine.turbo:
-        rows.append(("turbo hint", "the clock falls as the chip warms up; steadier, but slower, when turned off"))
+        rows.append(
+            ("turbo hint", "the clock drops as the chip warms up; timings are steadier, but slower, without turbo")
+        )
     return rows
 
 
 def _meminfo(root: Path) -> dict[str, int]:
-    """The kernel's memory figures in bytes."""
+    """The kernel's memory statistics in bytes."""
     found = re.findall(r"^(\w+):\s+(\d+) kB$", read_text(root / "proc/meminfo") or "", re.MULTILINE)
     return {name: int(kilobytes) * 1024 for name, kilobytes in found}

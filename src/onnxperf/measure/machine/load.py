@@ -1,4 +1,4 @@
-"""How much of the processors other processes used between two moments."""
+"""Share of the processors that other processes used between two points in time."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from onnxperf.measure.machine.describe import after_the_race, processors
 from onnxperf.records.base import Machine
 
 _LEAST_S = 0.5
-"""The kernel counts in steps of 10 ms: within less processor time, a share would be of the steps."""
+"""The kernel counts in steps of 10 ms: with less CPU time, the steps would dominate the share."""
 _IDLE = ("idle", "iowait")
 _COUNTED_TWICE = ("guest", "guest_nice")
-"""Linux has these in `user` and `nice` too."""
+"""Linux also includes these in `user` and `nice`."""
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):
-    """Processor time since the machine started, over the processors that this process may use."""
+    """CPU time since the machine started, over the processors available to this process."""
 
     total_s: float
-    """Time of these processors, used or not."""
+    """Total time of these processors, used or idle."""
     idle_s: float
-    """What of it was not used; what the host of a virtual machine gave to others was."""
+    """Idle part of it; time that a host gave to other virtual machines counts as used."""
     own_s: float
-    """What this process and its children used, those that ended included."""
+    """CPU time of this process and its children, including those that ended."""
 
 
 def snapshot() -> Snapshot:
-    """The times of now; two of them give a share."""
+    """The current times; two snapshots give a share."""
     total_s = idle_s = 0.0
     for times in _allowed(psutil.cpu_times(percpu=True)):
         counted = {name: value for name, value in times._asdict().items() if name not in _COUNTED_TWICE}
@@ -43,7 +43,7 @@ def snapshot() -> Snapshot:
 
 
 def share_of_others(start: Snapshot, end: Snapshot) -> float | None:
-    """The part of the processors, from 0 to 1, that others used; None where the time is too short to say."""
+    """Share of the processors, from 0 to 1, used by others; None if the time is too short."""
     total_s = end.total_s - start.total_s
     if total_s < _LEAST_S:
         return None
@@ -52,34 +52,34 @@ def share_of_others(start: Snapshot, end: Snapshot) -> float | None:
 
 
 class SinceBefore:
-    """The share of others since it was asked before."""
+    """Share used by others since the previous call."""
 
     def __init__(self) -> None:
         self._last = snapshot()
 
     def __call__(self) -> float | None:
-        """The share; None where that time is too short to say."""
+        """The share; None if that time is too short."""
         before, self._last = self._last, snapshot()
         return share_of_others(before, self._last)
 
 
 def machine_since(start: Snapshot, machine: Machine) -> Machine:
-    """The machine with its state of now, and with what others used of it since `start`."""
+    """The machine with its current state and the share used by others since `start`."""
     return replace(after_the_race(machine), others_share=share_of_others(start, snapshot()))
 
 
 def _allowed(times: Sequence[Any]) -> list[Any]:
-    """The times of the processors that this process may use; all where the system does not bind processes."""
+    """The times of the processors available to this process; all if the system does not bind processes."""
     allowed = [times[number] for number in processors() if number < len(times)]
     return allowed or list(times)
 
 
 def _own_s() -> float:
-    """Processor time of this process, of its children that ended, and of those that live, with what ended in these."""
+    """CPU time of this process, its ended children, and its living children with their own ended children."""
     own = os.times()
     living = 0.0
     for child in psutil.Process().children(recursive=True):
-        with contextlib.suppress(psutil.Error):  # it ended meanwhile
+        with contextlib.suppress(psutil.Error):  # it has ended in the meantime
             times = child.cpu_times()
             living += times.user + times.system + times.children_user + times.children_system
     return own.user + own.system + own.children_user + own.children_system + living

@@ -13,24 +13,23 @@ from msgspec import Struct
 from onnxperf.drafts import write_aside
 
 _RACE = 2
-"""Since races consist of launches, they see smaller differences: a band that was found before would hide these."""
+"""Races with several launches detect smaller differences: an older band would hide them."""
 
 
 class Noise(Struct, frozen=True, kw_only=True):
-    """What an A/A race of the doctor found."""
+    """Result of an A/A race of the doctor."""
 
     machine: str
     band: float
-    """Largest relative difference that two equal subjects could still be taken to have, after a race of default length.
-
-    At most 3 %: the doctor keeps no other (see `why_not_kept` there)."""
+    """Largest relative difference that a race of default length could still claim between two equal subjects. At most 3
+    %: the doctor saves no larger one (see `why_not_kept` there)."""
     date: str
     race: int
-    """Which kind of race found it."""
+    """Version of the kind of race that measured it."""
 
 
 def remember(band: float, cpu: str, date: str) -> None:
-    """Keep the noise for later races, in place of an older one; a read-only home is not an error."""
+    """Save the noise for later races, replacing an older value; a read-only home directory is not an error."""
     record = msgspec.json.encode(Noise(machine=_key(cpu), band=band, date=date, race=_RACE))
     with contextlib.suppress(OSError):
         _file().parent.mkdir(parents=True, exist_ok=True)
@@ -38,7 +37,7 @@ def remember(band: float, cpu: str, date: str) -> None:
 
 
 def recall(cpu: str) -> Noise | None:
-    """The noise that was measured on this very machine, if any."""
+    """The noise measured on this very machine, if any."""
     try:
         noise = msgspec.json.decode(_file().read_bytes(), type=Noise)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):

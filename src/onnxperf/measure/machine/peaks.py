@@ -1,4 +1,4 @@
-"""What this machine can do at best, by number of threads: measured with onnxruntime and numpy, and remembered."""
+"""Peak performance of this machine by number of threads, measured with onnxruntime and numpy and saved."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from onnxperf.records.base import FREE_SHARE
 from onnxperf.records.headroom import Bandwidth, Peaks
 
 _VERSION = 2
-"""Of how peaks are measured: those that were found in another way are not used."""
+"""Version of the method; peaks measured with another version are not used."""
 _PRODUCT_NS = 250_000_000
 _CALLS = range(5, 401)
 _PATIENCE = 4
-"""Times as long for a product, or for a size of arrays, of which no call was free of other programs."""
+"""Maximum repetitions for a product or array size without any call undisturbed by other programs."""
 _MOVING_NS = 60_000_000
-"""For each product, and for each size of arrays."""
+"""For each array size."""
 _SMALLEST_BYTES, _STEP = 1 << 17, 2
 _LEAST_IN_MEMORY, _MOST_IN_MEMORY = 1 << 27, 1 << 30
 _CACHES = 4
-"""Times as large as the last cache are arrays that only memory holds."""
+"""Arrays this many times as large as the last cache fit only in memory."""
 _USUAL_CACHE_BYTES = 1 << 25
 _CACHE_SIZES = Path("/sys/devices/system/cpu/cpu0/cache")
 
@@ -44,20 +44,20 @@ Launch = Callable[[WorkerSpec], Worker]
 
 
 class Product(Struct, frozen=True, kw_only=True):
-    """A matrix product of onnxruntime to be timed."""
+    """A matrix multiplication in onnxruntime to time."""
 
     spec: WorkerSpec
     operations: float
-    """Of one call."""
+    """Number of operations per call."""
     integers: bool
-    """Of 8 bits, not floating-point numbers."""
+    """Whether it multiplies 8-bit integers instead of floating-point numbers."""
 
 
 # ---------------------------------------------------------------- measuring
 
 
 def measure(products: Sequence[Product], threads: int, launch: Launch, cpus: Sequence[int], free_bytes: int) -> Peaks:
-    """The best of many products of each kind, and of many rounds of moving arrays."""
+    """Measure the best of many products of each kind, and of many rounds of moving arrays."""
     speeds: dict[bool, float] = {}
     free: dict[bool, bool] = {}
     for product in products:
@@ -85,7 +85,7 @@ def measure(products: Sequence[Product], threads: int, launch: Launch, cpus: Seq
 
 
 def _fastest_call_ns(spec: WorkerSpec, threads: int, launch: Launch, cpus: Sequence[int]) -> tuple[float, bool]:
-    """The fastest call, and whether one did not have to wait for a processor; without one, there are more calls."""
+    """The fastest call, and whether any call did not wait for a processor; if none, more calls are made."""
     with closing(launch(spec)) as worker:
         worker.wait_until_ready()
         worker.ask(Load(spec))
@@ -105,7 +105,7 @@ def _fastest_call_ns(spec: WorkerSpec, threads: int, launch: Launch, cpus: Seque
 
 
 def array_sizes(threads: int, cache_bytes: int, free_bytes: int) -> tuple[int, ...]:
-    """From what the cache of one core holds to what no cache holds; never more than a quarter of the free memory."""
+    """Sizes from the cache of one core to larger than all caches; at most a quarter of the free memory."""
     wanted = min(max(_CACHES * cache_bytes, _LEAST_IN_MEMORY), _MOST_IN_MEMORY)
     largest = max(min(wanted, free_bytes // 4), _SMALLEST_BYTES)
     sizes = [threads * _SMALLEST_BYTES]
@@ -115,7 +115,7 @@ def array_sizes(threads: int, cache_bytes: int, free_bytes: int) -> tuple[int, .
 
 
 def last_cache_bytes(folder: Path = _CACHE_SIZES) -> int:
-    """Size of the largest cache, where the system says so."""
+    """Size of the largest cache if the system reports it, else a typical size."""
     units = {"": 1, "K": 1 << 10, "M": 1 << 20}
     texts = [read_text(path) or "" for path in folder.glob("index*/size")]
     found = [re.fullmatch(r"(\d{1,12})([KM]?)", each) for each in texts]
@@ -126,7 +126,7 @@ def last_cache_bytes(folder: Path = _CACHE_SIZES) -> int:
 
 
 class _Kept(Struct, frozen=True, kw_only=True):
-    """What was measured on a machine."""
+    """Saved measurements of a machine."""
 
     version: int
     machine: str
@@ -134,7 +134,7 @@ class _Kept(Struct, frozen=True, kw_only=True):
 
 
 def remember(peaks: Peaks, cpu: str) -> Peaks:
-    """Keep peaks for later profiles; returns them, or what was better before: whatever disturbs only makes slower."""
+    """Save peaks for later profiles; returns the best values so far, since disturbances only ever slow down."""
     kept = [each for each in _kept(cpu) if each.onnxruntime == peaks.onnxruntime]
     before = next((each for each in kept if _conditions(each) == _conditions(peaks)), None)
     best = peaks if before is None else _best(before, peaks)
@@ -147,7 +147,7 @@ def remember(peaks: Peaks, cpu: str) -> Peaks:
 
 
 def recall(threads: int, onnxruntime: str, cpu: str) -> Peaks | None:
-    """The peaks that were measured on this very machine with so many threads on as many cores as now, if any."""
+    """The peaks measured on this very machine with as many threads and the current number of cores, if any."""
     wanted = (threads, usable_cores(), onnxruntime)
     return next((each for each in _kept(cpu) if _conditions(each) == wanted), None)
 
@@ -180,7 +180,7 @@ def _kept(cpu: str) -> tuple[Peaks, ...]:
 
 
 def _is_sound(peaks: Peaks) -> bool:
-    """Whether time can be divided by all of it."""
+    """Whether all rates are usable as divisors."""
     rates = [peaks.gflop_per_s, *(each.gb_per_s for each in peaks.bandwidths)]
     sizes = [each.size_bytes for each in peaks.bandwidths]
     integers = peaks.int8_gop_per_s

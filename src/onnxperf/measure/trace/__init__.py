@@ -1,1 +1,1 @@
-"""Traces of onnxruntime, read into columns."""
+"""Reading onnxruntime traces into columns."""

@@ -1,4 +1,4 @@
-"""Onnxruntime's events as msgspec decodes them, and the columns that they become."""
+"""Decode onnxruntime's events with msgspec and turn them into columns."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ NUMBER_ARGUMENTS = (
     "block_y",
     "block_z",
 )
-"""Arguments of events that are numbers: of nodes, of nodes in older versions, of kernels on a GPU."""
+"""Numeric event arguments: of nodes, of nodes in older versions, of GPU kernels."""
 
 _LATEST_US, _LONGEST_US = 2**53, 2**43
-"""Beyond this (285 years, 100 days) a time is nonsense, and sums of a full trace would overflow."""
+"""Beyond this (285 years, 100 days) times are nonsense, and sums over a full trace would overflow."""
 
 MANY_TEXTS = 1 << 12
-"""Texts that a decoder is made for at most; there are as many names as nodes."""
+"""Maximum number of texts known to a decoder; there are as many names as nodes."""
 
 _TEXTS = ("op_name", "provider", "parent_name")
 _TYPES = ("input_type_shape", "output_type_shape")
@@ -60,14 +60,14 @@ _Duration = Annotated[int, msgspec.Meta(ge=0, le=_LONGEST_US)]
 
 
 def _event_type(texts: Mapping[str, Any], raws: Sequence[str], numbers: Sequence[str], *, only_these: bool) -> Any:
-    """The type of an event with these arguments; `texts` has the type of every text."""
-    # Without garbage collection: a chunk's events hold no cycles, and tracking them would cost more than decoding them.
+    """The type of an event with these arguments; `texts` maps every text field to its type."""
+    # Without garbage collection: a chunk's events contain no cycles, and tracking them would cost more than decoding.
     arguments = msgspec.defstruct(
         "_Arguments",
         [
             *((name, texts[name] | None, None) for name in _TEXTS if name in texts),
             *((name, msgspec.Raw, msgspec.Raw()) for name in raws),
-            *((name, int, MISSING) for name in numbers),  # limits are checked when they are packed: quicker
+            *((name, int, MISSING) for name in numbers),  # limits are checked when packing, which is faster
         ],
         gc=False,
         forbid_unknown_fields=only_these,
@@ -105,7 +105,7 @@ _SHAPES = msgspec.json.Decoder(list[dict[str, list[_Integer]]])
 
 
 def _event_of(value: Any) -> Any:
-    """An event of parsed JSON, without arguments of a wrong type; None if it is not a whole event."""
+    """An event from parsed JSON, without arguments of a wrong type; None if it is not a complete event."""
     if isinstance(value, _Event):
         return value
     if not isinstance(value, Mapping) or value.get("ph", "X") != "X":
@@ -125,7 +125,7 @@ def _event_of(value: Any) -> Any:
 
 
 def _text(value: Any) -> str | None:
-    # half of a surrogate pair is valid in JSON, yet nothing could print it
+    # half of a surrogate pair is valid in JSON, but cannot be printed
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else None
 
 
@@ -156,12 +156,12 @@ def _raw(value: Any) -> msgspec.Raw:
 
 
 class _Codes(dict[Any, int], Generic[V]):
-    """The place of a value among the distinct ones, by how the trace writes it; each text is understood only once."""
+    """Index of a value among the distinct ones, by its text in the trace; each text is parsed only once."""
 
     def __init__(self, understand: Callable[[Any], V | None]) -> None:
         super().__init__()
         self._understand = understand
-        self._places: dict[V, int] = {}  # two texts may mean the same
+        self._places: dict[V, int] = {}  # two texts may have the same value
 
     def __missing__(self, written: Any) -> int:
         value = self._understand(written)
@@ -179,7 +179,7 @@ def _unless_empty(text: str | None) -> str | None:
 
 
 def _tensor_types(text: bytes) -> TensorTypes | None:
-    """The types and shapes in texts like [{"float":[1,3]},{"int64":[]}]; None if it is something else."""
+    """The types and shapes in texts like [{"float":[1,3]},{"int64":[]}]; None for anything else."""
     try:
         if text.startswith(b'"'):  # other tools pass the list as a string
             text = msgspec.json.decode(text, type=str).encode()
@@ -203,20 +203,20 @@ class Columns:
         self._surprises, self._until_usual = 0, 2  # after the first chunk
 
     def add_text(self, text: memoryview) -> None:
-        """Append the events of a list in JSON, all of them whole."""
+        """Append the complete events of a JSON list."""
         self._until_usual -= 1
         if self._until_usual == 0:
             self._usual = self._decoder_of_usual()
         try:
             events = self._usual.decode(text)
-        except msgspec.ValidationError:  # something new: learn it, but the more often that was in vain, the later
+        except msgspec.ValidationError:  # something new: learn it, but wait longer after each vain attempt
             self._surprises += 1
             self._usual, self._until_usual = EVENTS, 1 + self._surprises**2 // 4
             events = EVENTS.decode(text)
         self.add(events)
 
     def _decoder_of_usual(self) -> msgspec.json.Decoder[Any]:
-        """Reads only the arguments and texts seen so far, the latter without making a new string every time."""
+        """A decoder of only the arguments and texts seen so far, which reuses the strings."""
         known = {name: [text for text in codes if text is not None] for name, codes in self._texts.items()}
         texts = {name: _one_of(values) for name, values in known.items() if values}
         numbers = [name for name in NUMBER_ARGUMENTS if name in self._columns]
@@ -228,7 +228,7 @@ class Columns:
             return
         table = _columns_of(events)
         table |= _columns_of(table.pop("args"))
-        pack = struct.Struct(f"{len(events)}q").pack  # takes half the time of any way into an array
+        pack = struct.Struct(f"{len(events)}q").pack  # twice as fast as any conversion to an array
         for name in _NUMBERS:
             self._append(name, pack(*table[name]))
         for name in NUMBER_ARGUMENTS:
@@ -243,10 +243,10 @@ class Columns:
         self._thread_statistics.append(JoinedTexts.SEPARATOR.join(table["thread_scheduling_stats"]))
 
     def add_values(self, values: Sequence[Any]) -> None:
-        """Append what are whole events among these values of parsed JSON, and count the others."""
+        """Append the complete events among these parsed JSON values, and count the others."""
         found = [(_event_of(value), value) for value in values]
         self.add([event for event, _ in found if event is not None])
-        # names of processes and threads (M) and counters (C), which our own files have too, are no loss
+        # names of processes and threads (M) and counters (C), which our own files also contain, are not counted as lost
         self._foreign += sum(
             event is None and not (isinstance(value, Mapping) and value.get("ph") in ("M", "C"))
             for event, value in found
@@ -279,7 +279,7 @@ class Columns:
         )
 
     def _append(self, name: str, values: bytes) -> None:
-        """Lengthen a column that may not have occurred in the events before."""
+        """Extend a column, which earlier events may have lacked."""
         column = self._columns.setdefault(name, bytearray())
         column += _FILLER[name] * (self._events - len(column) // 8)
         column += values
@@ -287,19 +287,21 @@ class Columns:
     def _column(self, name: str) -> Integers:
         """A whole column."""
         self._append(name, b"")
-        return np.frombuffer(self._columns[name], np.int64)  # a bytearray can be written to
+        return np.frombuffer(self._columns[name], np.int64)  # a bytearray is writable
 
     def _why_empty(self) -> str:
         lost = self.unreadable + self._foreign
-        return f"is not a trace of onnxruntime: none of its {lost} entries is an event" if lost else "holds no event"
+        return (
+            f"is not a trace of onnxruntime: none of its {lost} entries is an event" if lost else "contains no events"
+        )
 
     def _notes(self) -> list[str]:
         notes = []
         if self.unreadable:
-            notes.append(f"{_entries_were(self.unreadable)} unreadable and left out")
+            notes.append(f"{_entries_were(self.unreadable)} unreadable and ignored")
         if self._foreign:
-            kind = "not a whole event of onnxruntime (ph X with cat, name, ts and dur)"
-            notes.append(f"{_entries_were(self._foreign)} {kind} and left out")
+            kind = "not a complete event of onnxruntime (ph X with cat, name, ts and dur)"
+            notes.append(f"{_entries_were(self._foreign)} {kind} and ignored")
         if self._events + self.unreadable + self._foreign >= EVENT_CAP:
             cap = count(EVENT_CAP, "event")
             notes.append(f"the trace is full: onnxruntime stops recording at {cap}, so later ones are missing")
@@ -326,7 +328,7 @@ def _occurs(values: tuple[int, ...]) -> bool:
 
 
 def _copied(raws: Iterable[msgspec.Raw]) -> Iterable[bytes]:
-    """The texts by themselves: a Raw would keep the whole chunk alive; joining one is the quickest way to copy it."""
+    """Copies of the texts: a Raw would keep the whole chunk alive, and joining is the fastest way to copy it."""
     return map(b"".join, zip(raws))
 
 

@@ -1,4 +1,4 @@
-"""Many short texts held as few long ones."""
+"""Many short texts stored as a few long ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import overload
 
 
 class JoinedTexts(Sequence[bytes]):
-    """JSON objects, one per event, taken apart when first looked at: few need them, and joined they are smaller."""
+    """JSON objects, one per event, split on first access: they are rarely needed, and smaller when joined."""
 
     SEPARATOR = b"\0"
     """Not allowed in JSON."""
@@ -22,7 +22,7 @@ class JoinedTexts(Sequence[bytes]):
         return tuple(text if text.startswith(b"{") else b"" for text in separate)
 
     def __len__(self) -> int:
-        """How many; nothing is taken apart for that."""
+        """Number of texts, without splitting them."""
         return self._size
 
     def __iter__(self) -> Iterator[bytes]:
@@ -34,7 +34,7 @@ class JoinedTexts(Sequence[bytes]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[bytes]: ...
     def __getitem__(self, index: int | slice) -> bytes | Sequence[bytes]:
-        """The text of an event, empty where it has none."""
+        """The text of an event; empty if it has none."""
         return self._texts[index]
 
     def __eq__(self, other: object) -> bool:
@@ -42,5 +42,5 @@ class JoinedTexts(Sequence[bytes]):
         return isinstance(other, Sequence) and self._texts == tuple(other)
 
     def __hash__(self) -> int:
-        """As its texts."""
+        """Hash of the texts."""
         return hash(self._texts)

@@ -1,4 +1,4 @@
-"""Read the traces that onnxruntime's profiler writes, of any version, whole or damaged."""
+"""Read traces written by any version of onnxruntime's profiler, complete or damaged."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from onnxperf.measure.trace.columns import EVENTS, Columns
 from onnxperf.records.trace import Trace
 
 CHUNK_BYTES = 1 << 18
-"""Read at once: what is decoded from it should still be in the processor's cache when it is turned into columns."""
+"""Chunk size: decoded events should still be in the processor's cache when they are turned into columns."""
 PATIENCE_BYTES = 1 << 22
-"""Where no next event begins within this much text, look for events one by one."""
+"""If no event begins within this much text, search for events one by one."""
 
-_LENIENT = json.JSONDecoder(strict=False)  # older versions write line breaks in names as they are
+_LENIENT = json.JSONDecoder(strict=False)  # older versions do not escape line breaks in names
 
 _SEPARATORS = b", \t\r\n"
 _BLANK = re.compile(r"[\s,]*")
@@ -47,8 +47,8 @@ def _open(path: Path, what: str) -> io.BufferedReader:
     try:
         return path.open("rb")
     except IsADirectoryError:
-        raise BadInput(f"{what} is a folder; give the JSON file that onnxruntime's profiler wrote") from None
-    except (FileNotFoundError, ValueError):  # the latter for a null byte in the name
+        raise BadInput(f"{what} is a folder; pass the JSON file written by onnxruntime's profiler") from None
+    except (FileNotFoundError, ValueError):  # ValueError: a null byte in the name
         raise BadInput(f"no such file: {what}; onnxruntime writes a trace when end_profiling() is called") from None
 
 
@@ -58,7 +58,7 @@ def parse_trace(data: bytes, what: str) -> Trace:
 
 
 def trace_of_events(events: Sequence[Mapping[str, Any]]) -> Trace:
-    """The trace of a list of events as json.load gives them."""
+    """The trace of a list of events, as returned by json.load."""
     columns = Columns()
     columns.add_values(events)
     return columns.trace("the list of events", [])
@@ -68,19 +68,19 @@ def trace_of_events(events: Sequence[Mapping[str, Any]]) -> Trace:
 
 
 class _Walk(NamedTuple):
-    """What is in a text."""
+    """Contents of a text."""
 
     values: list[Any]
     unreadable: int
     rest: str
-    """Text from the first event on that does not end in what was looked at."""
+    """Remaining text, from the first incomplete event."""
     ended: bool
-    """The list's closing bracket was found."""
+    """Whether the list's closing bracket was found."""
 
 
 @contextlib.contextmanager
 def _collector_at_rest() -> Iterator[None]:
-    """Events hold no cycles, and looking for some would take a seventh of the time."""
+    """Disable garbage collection: events contain no cycles, and searching for them would take a seventh of the time."""
     active = gc.isenabled()
     gc.disable()
     try:
@@ -92,12 +92,12 @@ def _collector_at_rest() -> Iterator[None]:
 
 @_collector_at_rest()
 def _parse(stream: io.BufferedIOBase, what: str) -> Trace:
-    """Decode each chunk at once, up to the last event that begins in it; where that fails, go event by event."""
+    """Decode each chunk as a whole, up to the last event that begins in it; if that fails, event by event."""
     columns = Columns()
     rest = _skip_head(stream, what)
     found = _OPENING.search(rest.decode("utf-8", "replace"))
-    opening = found.group().encode() if found else b'{"cat"'  # as the first event begins, so do the others
-    space = bytearray(CHUNK_BYTES)  # used again and again: fresh memory would cost as much as reading
+    opening = found.group().encode() if found else b'{"cat"'  # the other events begin like the first
+    space = bytearray(CHUNK_BYTES)  # reused: fresh memory would cost as much as reading
     ended = False
     while not ended:
         if 2 * len(rest) > len(space):
@@ -119,7 +119,7 @@ def _parse(stream: io.BufferedIOBase, what: str) -> Trace:
 
 
 def _fill(space: bytearray, rest: bytes, stream: io.BufferedIOBase) -> int:
-    """Put a bracket, what was left and what comes next there; returns where that ends."""
+    """Fill the buffer with a bracket, the rest of the previous chunk and new data; returns the end."""
     start = len(rest) + 1
     space[:start] = b"[" + rest
     with memoryview(space) as view, view[start:] as free:
@@ -127,7 +127,7 @@ def _fill(space: bytearray, rest: bytes, stream: io.BufferedIOBase) -> int:
 
 
 def _skip_head(stream: io.BufferedIOBase, what: str) -> bytes:
-    """What follows the bracket that opens the list of events."""
+    """The data after the opening bracket of the list of events."""
     head = stream.read(CHUNK_BYTES // 4).removeprefix(b"\xef\xbb\xbf").lstrip()
     if not head:
         raise BadInput(f"{what} is empty; onnxruntime writes its events when end_profiling() is called")
@@ -135,11 +135,11 @@ def _skip_head(stream: io.BufferedIOBase, what: str) -> bytes:
         return head[1:].lstrip()
     if not head.startswith(b"{"):
         kind = next((kind for magic, kind in _OTHER_FILES.items() if head.startswith(magic)), None)
-        why = f"is {kind}; unpack it first" if kind else "is not JSON; give the file that onnxruntime's profiler wrote"
+        why = f"is {kind}; unpack it first" if kind else "is not JSON; pass the file written by onnxruntime's profiler"
         raise BadInput(f"{what} {why}")
     found = _ARRAY.search(head)
     if found is None:
-        head += stream.read()  # other entries may come first, at any length
+        head += stream.read()  # other entries of any length may come first
         found = _ARRAY.search(head)
     if found is None:
         raise BadInput(f"{what} is not a trace: neither a list of events nor an object with traceEvents")
@@ -147,7 +147,7 @@ def _skip_head(stream: io.BufferedIOBase, what: str) -> bytes:
 
 
 def _decode_at_once(space: bytearray, cut: int, columns: Columns) -> bool:
-    """Add the events up to `cut`, if all of them are as they should be."""
+    """Add the events up to `cut`, if all of them are valid."""
     end = cut
     while space[end - 1] in _SEPARATORS:
         end -= 1
@@ -162,7 +162,7 @@ def _decode_at_once(space: bytearray, cut: int, columns: Columns) -> bool:
 
 
 def _walk_over(data: bytes, columns: Columns, last: bool = False) -> tuple[bytes, bool]:
-    """Add events one by one; returns what is left and whether the list has ended."""
+    """Add events one by one; returns the remaining data and whether the list has ended."""
     walk = _walk(data.decode("utf-8", "replace"), last)
     columns.add_values(walk.values)
     columns.unreadable += walk.unreadable
@@ -170,7 +170,7 @@ def _walk_over(data: bytes, columns: Columns, last: bool = False) -> tuple[bytes
 
 
 def _walk(text: str, last: bool) -> _Walk:
-    """Find events one by one; after an unreadable one continue where the next begins."""
+    """Find events one by one; after an unreadable one, continue with the next."""
     values: list[Any] = []
     unreadable = 0
     place = _skip_blank(text, 0)
@@ -193,7 +193,7 @@ def _walk(text: str, last: bool) -> _Walk:
 
 
 def _well_formed(text: str) -> Any:
-    """The event, as a chunk would give it; None if something is unusual about it."""
+    """The event as decoded from a chunk; None if it is unusual."""
     try:
         return EVENTS.decode(f"[{text}]")[0]
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -206,7 +206,7 @@ def _skip_blank(text: str, place: int) -> int:
 
 
 def _next_event(text: str, place: int, last: bool) -> int:
-    """Where an unreadable event is over; -1 if the text ends within it."""
+    """End of an unreadable event; -1 if the text ends within it."""
     following = _OPENING.search(text, place + 1)
     if following is None and last:
         closing = _CLOSING.search(text, place)
@@ -215,7 +215,8 @@ def _next_event(text: str, place: int, last: bool) -> int:
 
 
 def _repaired(text: str) -> Any:
-    """An event whose name holds quotes or backslashes as they are, as older versions write them; None if it is not."""
+    """An event whose name contains unescaped quotes or backslashes, as written by older versions; None if
+    unreadable."""
     escaped = _NAME.sub(lambda found: found[1] + json.dumps(found[2])[1:-1] + found[3], text, count=1)
     try:
         return _LENIENT.raw_decode(escaped)[0]
@@ -225,6 +226,6 @@ def _repaired(text: str) -> Any:
 
 def _notes_on_end(rest: bytes, opening: bytes, ended: bool) -> list[str]:
     if ended:
-        return ["a second list of events follows the first and was left out"] if opening in rest else []
-    lost = "the last event is incomplete and was left out" if rest.strip() else "later events, if any, are missing"
+        return ["the file contains a second list of events, which was ignored"] if opening in rest else []
+    lost = "the last event is incomplete and was ignored" if rest.strip() else "later events, if any, are missing"
     return [f"the trace is truncated: {lost}"]

@@ -1,1 +1,1 @@
-"""What runs inside a worker: the loop that answers requests, and the functions that do."""
+"""Code that runs inside a worker: the request loop and the request handlers."""

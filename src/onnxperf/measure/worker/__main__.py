@@ -1,4 +1,4 @@
-"""Where the process of a worker begins."""
+"""Entry point of a worker process."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import sys
 
 
 def main() -> None:
-    """Import what a worker needs, and serve: the pipe, the parent and the runtime are arguments."""
-    gc.disable()  # until all is imported: nothing of it is garbage, and looking for some takes a tenth of a start
+    """Import what a worker needs and serve; the arguments are the pipe, the parent and the runtime."""
+    gc.disable()  # until all is imported: none of it is garbage, and searching takes a tenth of the start
     from onnxperf.measure.worker.serve import serve
 
     serve(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

@@ -1,4 +1,4 @@
-"""What memory calls take, and where: memray watches in the worker, and its file is read by the parent."""
+"""Memory allocations of calls and where they occur: memray records in the worker, and the parent reads its file."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 Place = tuple[str, str, int]
 """Function, file and line."""
 OUTSIDE: Place = ("(outside of Python)", "", 0)
-"""Threads of a library, and calls of compiled functions by the worker itself."""
+"""Threads of a library, and compiled functions called by the worker itself."""
 
 _HERE = Path(__file__)
 
 
 def require_memray() -> ModuleType:
-    """Refuse before anything is measured."""
+    """Import memray, or raise before anything is measured."""
     return required("memray", "stack")
 
 
@@ -36,7 +36,7 @@ def track_allocations(host: Host, request: TrackAllocations) -> Done:
 
 
 def track(work: Callable[[], object], calls: int, path: Path) -> None:
-    """Call `work` so often while memray records what memory is taken and given back."""
+    """Call `work` so often while memray records allocations and deallocations."""
     memray = require_memray()
 
     def call_again() -> None:
@@ -46,13 +46,13 @@ def track(work: Callable[[], object], calls: int, path: Path) -> None:
     try:
         tracker = memray.Tracker(path)
     except (OSError, RuntimeError) as error:
-        raise SubjectError("failed", f"memray cannot watch here: {error}") from error
+        raise SubjectError("failed", f"memray cannot run here: {error}") from error
     with tracker:
         call_again()
 
 
 def read(path: Path, calls: int, shorten: Callable[[str], str]) -> Allocations:
-    """What memray wrote, summed by the line of Python at work."""
+    """Memray's records, summed by the active Python line."""
     import memray
 
     giving_back = {memray.AllocatorType[name] for name in ("PYMALLOC_FREE", "FREE", "MUNMAP")}
@@ -93,13 +93,13 @@ def read(path: Path, calls: int, shorten: Callable[[str], str]) -> Allocations:
 
 
 class Inside:
-    """A record of memray without the frames of the worker around the calls."""
+    """A memray record without the worker's frames around the calls."""
 
     def __init__(self, record: Any) -> None:
         self._record = record
 
     def __getattr__(self, name: str) -> Any:
-        """Everything else is memray's."""
+        """Everything else comes from memray's record."""
         return getattr(self._record, name)
 
     def stack_trace(self) -> list[Place]:
@@ -108,7 +108,7 @@ class Inside:
 
 
 def inside_calls(stack: Iterable[Place]) -> list[Place]:
-    """Frames, from the innermost on, until the one that makes the calls."""
+    """Frames, innermost first, up to the one that makes the calls."""
     found: list[Place] = []
     for place in stack:
         if Path(place[1]) == _HERE:

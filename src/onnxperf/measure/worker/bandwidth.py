@@ -1,4 +1,4 @@
-"""How fast threads of a worker read and write arrays of given sizes: numpy's loops, which hold no lock of Python."""
+"""Read and write speed of a worker's threads for arrays of given sizes, using numpy loops that release the GIL."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from onnxperf.measure.worker.timing import Clock, monotonic_ns, waiting_clock
 from onnxperf.records.base import FREE_SHARE
 
 _ROUND_NS = 4_000_000
-"""Of one round: short against what disturbs, long against starting all threads."""
+"""Duration of one round: short compared with disturbances, long compared with starting all threads."""
 _FEWEST_ROUNDS = 3
 _WAIT_S = 30.0
-"""For a thread that never comes."""
+"""Timeout for a thread that never arrives."""
 
 
 class _Kernel(NamedTuple):
     """One way to move bytes."""
 
     arrays: int
-    """That it reads and writes: the memory is divided among them."""
+    """Number of arrays it reads and writes, which share the memory."""
     move: Callable[[list[Any]], object]
 
 
 _KERNELS = (
     _Kernel(2, lambda arrays: np.copyto(arrays[1], arrays[0])),
     _Kernel(3, lambda arrays: np.add(arrays[0], arrays[1], out=arrays[2])),
-    _Kernel(2, lambda arrays: np.dot(arrays[0], arrays[1])),  # two streams: a core waits less than with one
+    _Kernel(2, lambda arrays: np.dot(arrays[0], arrays[1])),  # with two streams a core waits less than with one
 )
 
 
@@ -45,9 +45,9 @@ def answer_move(_host: Host, request: MoveBytes) -> MovedBytes:
 
 
 def _fastest(pool: ThreadPoolExecutor, request: MoveBytes, size_bytes: int) -> tuple[float, bool]:
-    """Billions of bytes a second of the best round of the best kernel, and whether a round was free of others."""
+    """GB per second of the best round of the best kernel, and whether any round was undisturbed by other programs."""
     numbers = max(size_bytes // request.threads // 4, 12)
-    # Each thread touches its own memory first, so that the system puts it near.
+    # Each thread touches its own memory first, so that the system places it nearby.
     memories = list(pool.map(lambda _: np.ones(numbers, dtype=np.float32), range(request.threads)))
     best, is_free = 0.0, False
     with waiting_clock() as waited:
@@ -64,7 +64,7 @@ def _fastest(pool: ThreadPoolExecutor, request: MoveBytes, size_bytes: int) -> t
 def _rounds(
     pool: ThreadPoolExecutor, kernel: _Kernel, memories: list[Any], duration_ns: int, waited: Clock | None
 ) -> tuple[float, bool]:
-    """The same of one kernel."""
+    """GB per second of the best round of one kernel, and whether any round was undisturbed."""
     best, is_free = 0.0, False
     end_ns = monotonic_ns() + duration_ns
     calls, rounds = 1, 0
@@ -83,7 +83,8 @@ def _bytes(kernel: _Kernel, memories: list[Any]) -> int:
 
 
 def _round(pool: ThreadPoolExecutor, kernel: _Kernel, memories: list[Any], calls: int) -> int:
-    """From the start of the first thread to the end of the last: threads that share a core do not count twice."""
+    """Time from the start of the first thread to the end of the last, so that threads sharing a core do not count
+    twice."""
     barrier = threading.Barrier(len(memories))
     spans = list(pool.map(partial(_work, barrier, kernel, calls), memories))
     return max(end_ns for _, end_ns in spans) - min(start_ns for start_ns, _ in spans)

@@ -1,4 +1,4 @@
-"""What a worker hosts: its subjects, their inputs, the session that they share, and the answers to requests."""
+"""State of a worker (subjects, inputs, shared session) and its answers to requests."""
 
 from __future__ import annotations
 
@@ -46,23 +46,23 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Host:
-    """The subjects of one worker and the session that they share."""
+    """The subjects of one worker and their shared session."""
 
     spec: WorkerSpec = field(default_factory=lambda: WorkerSpec(subjects=(), threads=1, feeds={}))
-    """Without what came packed: held a second time, it would count as memory of the subject."""
+    """The spec without packed inputs and functions: a second copy would count as memory of the subject."""
     session: Session | None = None
     files: dict[int, int] = field(default_factory=dict)
-    """Open files that came with the request, by their numbers in the parent."""
+    """Open files sent with the request, by their file descriptors in the parent."""
     feeds: list[dict[str, Any]] = field(default_factory=list)
     """Inputs of each size."""
     functions: dict[int, Any] = field(default_factory=dict)
-    """Callables of the user, by subject."""
+    """User callables by subject."""
     parts: dict[int, Callable[[], Parts]] = field(default_factory=dict)
-    """What the calls of a subject are made of, where they can be divided."""
+    """Parts of a subject's calls, if they can be divided."""
     calls: dict[int, Callable[[], object]] = field(default_factory=dict)
     """Prepared subjects."""
     blocks: list[Block] = field(default_factory=list)
-    """Memory that only takes up room, so that sessions opened one after the other do not lie at the same place."""
+    """Memory that is only held so that consecutive sessions get different memory layouts."""
 
     def answer(self, request: Request[Any]) -> Reply:
         """Answer a request; an error becomes a reply, so that the other subjects can continue."""
@@ -72,11 +72,11 @@ class Host:
             return _describe(error, self.spec.python)
 
     def take(self, spec: WorkerSpec, block_sizes: tuple[int, ...] = ()) -> None:
-        """Take over a spec in place of the one before."""
-        # The old session goes before the new one comes: both may not fit.
+        """Replace the current spec."""
+        # Drop the old session before opening the new one: both together may not fit.
         self.session, self.calls, self.parts, self.blocks = None, {}, {}, []
         self.blocks = take_blocks(block_sizes)
-        reset_peak()  # a limit holds for what is loaded now, not for what a process hosted before
+        reset_peak()  # a limit applies to what is loaded now, not to earlier contents of the process
         self.feeds = []
         files = {handle: read_file(own) for handle, own in self.files.items()}
         self.feeds = [packing.unpack_feeds(feeds, files) for feeds in (spec.feeds, *spec.more_feeds)]
@@ -86,7 +86,7 @@ class Host:
         self.spec = replace(spec, subjects=tuple(bare), feeds={}, more_feeds=())
 
     def open(self) -> Loaded:
-        """Open the session that the subjects share, where they share one."""
+        """Open the shared session of the subjects, if any."""
         spec = self.spec
         if spec.model_path is None:
             return Loaded(None, {"threads": spec.threads})
@@ -97,14 +97,14 @@ class Host:
         return Loaded(load_ns, {"threads": spec.threads, **self.session.conditions})
 
     def bind(self, index: int) -> dict[str, Scalar]:
-        """Bind a subject to its inputs; where these have several sizes, its calls take them in turn."""
+        """Bind a subject to its inputs; with several input sizes, its calls cycle through them."""
         subject = self.spec.subjects[index]
         if isinstance(subject, FunctionSubject):
             function = self.functions[index]
             if is_of_framework(function):
                 parts_on = function.opened()  # once for all sizes
                 parts = [parts_on(*each.values()) for each in self.feeds]
-                self.parts[index] = lambda: parts[0]  # made again, they would load the model again
+                self.parts[index] = lambda: parts[0]  # creating them again would reload the model
                 self.calls[index] = _in_turn([each.prepare() for each in parts])
             else:
                 self.calls[index] = _in_turn([_on(function, each) for each in self.feeds])
@@ -119,7 +119,7 @@ class Host:
 
 @cache
 def handler_of(kind: type[Request[Any]]) -> Callable[[Host, Any], Reply]:
-    """The function that answers a kind of request."""
+    """The handler of a request type."""
     module, _, name = kind.answered_by.partition(":")
     handler: Callable[[Host, Any], Reply] = getattr(importlib.import_module(module), name)
     return handler
@@ -148,7 +148,7 @@ def prepare(host: Host, request: messages.Prepare) -> Prepared:
 
 
 def compute(host: Host, request: messages.Compute) -> Computed:
-    """The outputs of one call; or, of a model, every tensor by name."""
+    """The outputs of one call, or every tensor of a model by name."""
     names, values = _computed(host, request)
     return Computed(names, packing.pack_outputs(values, request.file, host.files))
 
@@ -176,7 +176,7 @@ def end_recording(host: Host, _request: messages.EndRecording) -> EndedRecording
 def move(_host: Host, request: messages.MoveTo) -> Done:
     """Bind all threads of this process to these processors."""
     for thread in Path("/proc/self/task").iterdir():
-        with contextlib.suppress(OSError):  # a thread may end, and a processor be taken from us, meanwhile
+        with contextlib.suppress(OSError):  # a thread may end, or a processor be taken from us, in the meantime
             os.sched_setaffinity(int(thread.name), request.cpus)
     return Done()
 
@@ -187,7 +187,7 @@ def _own_session(subject: ModelSubject, spec: WorkerSpec) -> Session:
 
 
 def _revive(subject: FunctionSubject) -> Any:
-    """Unpickle a callable of the user in this process."""
+    """Unpickle a user callable in this process."""
     import cloudpickle
 
     function = cloudpickle.loads(subject.function)
@@ -197,7 +197,7 @@ def _revive(subject: FunctionSubject) -> Any:
 
 
 def _on(function: Any, feeds: dict[str, Any]) -> Callable[[], object]:
-    """A callable on its inputs; those of an estimator become a table once, before it is timed."""
+    """A callable bound to its inputs; an estimator's inputs are converted to a table once, before timing."""
     sklearn = sys.modules.get("onnxperf.frameworks.sklearn")
     if sklearn is not None and isinstance(function, sklearn.EstimatorCall):
         call: Callable[[], object] = function.bind(*feeds.values())
@@ -206,7 +206,7 @@ def _on(function: Any, feeds: dict[str, Any]) -> Callable[[], object]:
 
 
 def is_of_framework(function: Any) -> TypeGuard[FrameworkModel[Any]]:
-    """Whether a callable is the model of a framework; a worker of a runtime imports no framework to ask."""
+    """Whether a callable is a framework model, without importing a framework."""
     base = sys.modules.get("onnxperf.frameworks.base")
     return base is not None and isinstance(function, base.FrameworkModel)
 
@@ -221,7 +221,7 @@ def _conditions_of(function: Any) -> dict[str, Scalar]:
 
 
 def _in_turn(calls: list[Callable[[], object]]) -> Callable[[], object]:
-    """One after the other, round and round."""
+    """A function that cycles through these calls."""
     if len(calls) == 1:
         return calls[0]
     turns = cycle(calls)
@@ -233,7 +233,7 @@ def _in_turn(calls: list[Callable[[], object]]) -> Callable[[], object]:
 
 
 def _describe(error: Exception, python: str | None = None) -> Failed:
-    """An error as one line; other interpreters may lack what ours always has."""
+    """An error as one line; other interpreters may lack modules that ours always has."""
     cause = error.__cause__ if isinstance(error, MissingExtra) else error
     if python is not None and isinstance(cause, ModuleNotFoundError):
         return Failed("failed", f"{cause.name} is not installed at {python}; add it to this environment")

@@ -1,4 +1,4 @@
-"""Calls that valgrind counts: the worker tells it where they begin and end."""
+"""Calls counted by valgrind; the worker marks where they begin and end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _START = _CALLGRIND + 4
 
 
 def answer_count(host: Host, request: CountInstructions) -> Counted:
-    """Have callgrind write what the calls of a subject take."""
+    """Have callgrind write the instruction counts of a subject's calls."""
     library = ctypes.CDLL(request.library)
     ask = library.onnxperf_request
     ask.argtypes, ask.restype = [ctypes.c_ulong, ctypes.c_ulong], ctypes.c_ulong
@@ -34,7 +34,7 @@ def answer_count(host: Host, request: CountInstructions) -> Counted:
 
 
 def count(work: Callable[[], object], calls: int, warm: int, dump: Callable[[], object]) -> None:
-    """Make some calls, then none, then those that count, with a dump after each; a dump begins at zero again."""
+    """Make warm-up calls, then none, then the counted calls, with a dump after each; every dump resets the counts."""
     gc.collect()
     gc.disable()
     try:

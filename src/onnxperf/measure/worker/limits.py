@@ -1,4 +1,4 @@
-"""Limits of a process that reads what strangers made: memory, files, processes."""
+"""Limits of a process that reads untrusted files: memory, files, processes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from onnxperf.limits import free_memory
 from onnxperf.model.opened import LARGEST_PROTO_BYTES
 
 _SHARE = 0.8
-"""Part of the memory that is free."""
+"""Usable share of the free memory."""
 _MOST_PROCESSES = 0
-"""More than there are already: none. The kernel does not hold root to that."""
+"""No new processes. The kernel does not enforce this for root."""
 
 
 def confine(threads: bool = False) -> None:
-    """From now on: no file larger than a model, no process, no core dump; for the kernel, threads are processes."""
+    """From now on, allow no file larger than a model, no new process (or thread, unless `threads`) and no core dump."""
     if sys.platform == "win32":
         return
     import resource
@@ -32,14 +32,14 @@ def confine(threads: bool = False) -> None:
 
 
 def allow_memory(more_bytes: int) -> None:
-    """Let this process take so much more memory than it has, and no more; where the kernel cannot, the parent looks."""
+    """Limit the additional memory of this process; on systems without such limits, the parent checks it."""
     if sys.platform != "linux":
         return
     import resource
 
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     with contextlib.suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))  # what was allowed before does not count as a limit
+        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))  # an earlier soft limit does not count
         most = _mapped_bytes() + min(more_bytes, int(_SHARE * free_memory().free_bytes))
         resource.setrlimit(resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 

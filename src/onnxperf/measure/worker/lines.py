@@ -1,4 +1,4 @@
-"""Memory read between any two lines of a function, in the worker that calls it."""
+"""Memory read between the lines of a function, in the worker that calls it."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NamedFunction:
-    """A function of a file or module, which only the worker loads: its data would be in memory twice."""
+    """A function in a file or module, loaded only by the worker, so that its data are not in memory twice."""
 
     place: str
-    """Path of a .py file, or name of a module."""
+    """Path of a .py file or name of a module."""
     name: str
 
     @classmethod
     def parse(cls, text: str) -> NamedFunction:
-        """From FILE.py:function or module:function; the file must be there."""
+        """Parse FILE.py:function or module:function; the file must exist."""
         place, _, name = text.rpartition(":")
         if not place or not name.isidentifier():
             raise BadOption(f"{text!r}: expected FILE.py:function or module:function")
@@ -48,11 +48,11 @@ class NamedFunction:
         return cls(str(Path(place).absolute()), name)
 
     def load(self) -> Callable[..., object]:
-        """The function; the statements at the top of its file have run then."""
+        """Import the file or module and return the function."""
         return self.find(callable)  # type: ignore[return-value]  # it is callable
 
     def find(self, usable: Callable[[object], bool]) -> object:
-        """What has this name in the file or module, if it is usable."""
+        """The object with this name in the file or module, if it is usable."""
         try:
             module = self._load_file() if self.place.endswith(".py") else importlib.import_module(self.place)
         except (Exception, SystemExit) as error:
@@ -70,7 +70,7 @@ class NamedFunction:
         known = sys.modules.get(path.stem)
         if known is None or getattr(known, "__file__", None) == str(path):
             return load_file(path, path.stem)
-        # A file may bear the name of a module that is in use, such as statistics.py; workers could not import it.
+        # A file may have the name of an imported module, such as statistics.py; workers could not import it.
         module = load_file(path, f"{path.stem} (of {path.parent})")
         cloudpickle.register_pickle_by_value(module)
         return module
@@ -82,7 +82,7 @@ def answer_trace_lines(host: Host, request: TraceLines) -> TracedLines:
 
 
 def trace_lines(source: NamedFunction | Callable[..., object]) -> TracedLines:
-    """Call a function that takes no arguments, and read memory between its lines; an error ends the account."""
+    """Call a function without arguments and read memory between its lines; an error ends the tracing."""
     function = source.load() if isinstance(source, NamedFunction) else source
     written = _written(function)
     file, first, texts = _source(written)
@@ -107,7 +107,7 @@ def trace_lines(source: NamedFunction | Callable[..., object]) -> TracedLines:
 
 @dataclass
 class _Line:
-    """What a line needed in its occurrences so far."""
+    """Memory of a line over its executions so far."""
 
     occurrences: int = 0
     resident_bytes: int = 0
@@ -126,27 +126,28 @@ class _Running:
 
 @dataclass
 class _Tracer:
-    """Follows one code object; all that its lines call, comprehensions and other functions, is part of these lines.
+    """Traces one code object; everything its lines call, such as comprehensions and other functions, counts toward
+    these lines.
 
-    From Python 3.12 on, comprehensions of lists, sets and dicts are not calls (PEP 709): their lines occur once per
-    item, and the peak is that of one item. Generator expressions are calls still.
+    From Python 3.12 on, comprehensions of lists, sets and dicts are inlined (PEP 709): their lines run once per item,
+    and the peak is that of one item. Generator expressions are still calls.
     """
 
     code: CodeType
     exact: bool = True
     _lines: dict[int, _Line] = field(default_factory=dict)
     _running: list[_Running | None] = field(default_factory=list)
-    """One for every active call of the function, which may call itself, the innermost last."""
+    """The running line of every active call of the function, which may be recursive, innermost last."""
 
     def __call__(self, frame: FrameType, _event: str, _arg: object) -> Callable[..., Any] | None:
-        """A function is called: ours is followed."""
+        """Called for every new frame; only the traced function is followed."""
         if frame.f_code is not self.code:
             return None
         self._running.append(None)
         return self._follow
 
     def lines(self) -> list[LineMemory]:
-        """All lines that ran."""
+        """All executed lines."""
         return [
             LineMemory(
                 number=number,
@@ -169,7 +170,7 @@ class _Tracer:
         return self._follow
 
     def _end_line(self) -> int:
-        """Account for the innermost line; what its end resets must not be lost to the lines around it."""
+        """Record the innermost line; the peak that is reset at its end must not be lost for enclosing lines."""
         highest = (memory.peak_bytes() or 0) if self.exact else 0
         now_bytes = memory.read_resident().total_bytes
         for running in self._running:
@@ -186,12 +187,12 @@ class _Tracer:
 
 
 def _run(function: Callable[..., object], tracer: _Tracer) -> tuple[str, int | None]:
-    """Call it under the tracer; returns what went wrong, and in which of its lines."""
+    """Call the function under the tracer; returns the error, if any, and its line."""
     before = sys.gettrace()
     try:
         sys.settrace(tracer)
         result = function()
-        if inspect.isgenerator(result):  # has done nothing yet
+        if inspect.isgenerator(result):  # not started yet
             deque(result, maxlen=0)
     except (Exception, SystemExit) as error:
         sys.settrace(before)
@@ -203,22 +204,22 @@ def _run(function: Callable[..., object], tracer: _Tracer) -> tuple[str, int | N
 
 
 def _written(function: Any) -> Any:
-    """The function whose lines are meant, below decorators, methods and partial arguments."""
+    """The function to trace, without decorators, methods and partial arguments."""
     written = inspect.unwrap(function)
     while isinstance(written, partial):
         written = inspect.unwrap(written.func)
     written = getattr(written, "__func__", written)
     if not inspect.isfunction(written):
-        raise BadInput(f"{_name(function)} is not a function written in Python; it has no lines")
+        raise BadInput(f"{_name(function)} is not a Python function, so it has no lines")
     if inspect.iscoroutinefunction(written):
-        raise BadInput(f"{_name(function)} is a coroutine; give a function that runs it")
+        raise BadInput(f"{_name(function)} is a coroutine; pass a function that runs it")
     needed = [
         each.name
         for each in inspect.signature(function).parameters.values()
         if each.default is each.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
     ]
     if needed:
-        raise BadInput(f"{_name(function)} takes {', '.join(needed)}; give a function that needs no arguments")
+        raise BadInput(f"{_name(function)} takes {', '.join(needed)}; pass a function without required arguments")
     return written
 
 
@@ -227,7 +228,7 @@ def _name(function: Any) -> str:
 
 
 def _source(function: Any) -> tuple[str, int, list[str]]:
-    """File, first line and text of a function; no text where it was typed into a prompt of another process."""
+    """File, first line and text of a function; no text if it was typed at the prompt of another process."""
     file = function.__code__.co_filename
     try:
         texts, first = inspect.getsourcelines(function)
@@ -237,7 +238,7 @@ def _source(function: Any) -> tuple[str, int, list[str]]:
 
 
 def load_file(path: Path, name: str) -> ModuleType:
-    """The module that a file makes, under this name; it finds what lies beside it."""
+    """Load a file as a module with this name; it can import files from its folder."""
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise BadInput("it is not a Python file")

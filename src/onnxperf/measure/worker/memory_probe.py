@@ -1,4 +1,4 @@
-"""What a step needs in memory, seen from inside the process that takes it."""
+"""Memory of a step, measured inside the process that executes it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def probe(work: Callable[[], object]) -> tuple[Mark, int | None]:
-    """Do something once, from a trimmed heap and a mark that was reset; also the size of its result."""
+    """Call `work` once with a trimmed heap and a reset high-water mark; also returns the size of its result."""
     trim()
     before, exact = read_resident(), reset_peak()
     start_ns = monotonic_ns()
@@ -24,12 +24,12 @@ def probe(work: Callable[[], object]) -> tuple[Mark, int | None]:
     duration_ns = monotonic_ns() - start_ns
     peak = peak_bytes() if exact else None
     size_bytes = size_of(result)
-    del result  # what is resident afterwards must not count what was only returned
+    del result  # resident memory afterwards must not include the result
     return Mark(before, read_resident(), peak, start_ns, duration_ns), size_bytes
 
 
 def probe_step(host: Host, request: ProbeStep) -> ProbedStep:
-    """Take a step of the first subject."""
+    """Execute a step of the first subject."""
     conditions: dict[str, Scalar] = {"threads": host.spec.threads}
 
     def load() -> None:
@@ -43,14 +43,14 @@ def probe_step(host: Host, request: ProbeStep) -> ProbedStep:
         return host.calls[0]()
 
     if request.step == "load" and 0 in host.functions and not is_of_framework(host.functions[0]):
-        return ProbedStep(None)  # a plain callable has nothing to load: it came with its data
+        return ProbedStep(None)  # a plain callable has nothing to load: its data came with it
     work = {"load": load, "first call": first_call}.get(request.step) or host.calls[0]
     mark, output_bytes = probe(work)
     return ProbedStep(mark, conditions, output_bytes)
 
 
 def call_many(host: Host, request: CallMany) -> CalledMany:
-    """Call the first subject often; what is resident then, free memory given back."""
+    """Call the first subject many times; returns resident memory after releasing free memory."""
     work = host.calls[0]
     for _ in range(request.calls):
         work()
@@ -59,14 +59,14 @@ def call_many(host: Host, request: CallMany) -> CalledMany:
 
 
 def size_of(value: Any) -> int | None:
-    """Bytes of the arrays in a result, however they are nested; None where the size of one is unknown."""
+    """Total bytes of the (nested) arrays in a result; None if the size of one is unknown."""
     if value is None:
         return 0
     if isinstance(value, dict):
         return _sum(map(size_of, value.values()))
     if isinstance(value, list | tuple) or type(value).__name__ == "OrtValueVector":
         return _sum(map(size_of, value))
-    if hasattr(value, "tensor_size_in_bytes"):  # a value of onnxruntime
+    if hasattr(value, "tensor_size_in_bytes"):  # an onnxruntime value
         return int(value.tensor_size_in_bytes()) if _is_of_numbers(value) else None
     size = getattr(value, "nbytes", None)
     return size if isinstance(size, int) else None

@@ -1,4 +1,4 @@
-"""How far the outputs of one model are from those of another, added up call by call."""
+"""Output errors of one model relative to another, accumulated over calls."""
 
 from __future__ import annotations
 
@@ -13,43 +13,43 @@ import numpy as np
 from onnxperf.records.quantize import OutputError
 
 _CLASSES = re.compile(r"logit|prob|class|score|softmax|label", re.IGNORECASE)
-"""Names of outputs that are about classes."""
+"""Names of outputs that represent classes."""
 
 
 @dataclass
 class _Sums:
-    """What is known of one output so far."""
+    """Sums over one output so far."""
 
     difference: float = 0.0
     """Sum of the squared differences."""
     ours: float = 0.0
     theirs: float = 0.0
-    """Sums of squares."""
+    """Sums of the squares of each model's output."""
     product: float = 0.0
     max_abs: float = 0.0
     largest: float = 0.0
-    """Largest absolute value of the first model."""
+    """Largest absolute value in the first model's output."""
     elements: int = 0
     rows: int = 0
     same: int = 0
-    """Rows, and those of them with the same class."""
+    """Number of rows with the same class."""
 
 
 @dataclass
 class OutputComparison:
-    """The outputs of two models over many calls."""
+    """Comparison of the outputs of two models over many calls."""
 
     names: Sequence[str]
     sums: dict[str, _Sums] = field(default_factory=dict)
 
     def add(self, ours: Sequence[Any], theirs: Sequence[Any]) -> None:
-        """Take in one call of each model."""
+        """Add one call of each model."""
         for name, first, second in zip(self.names, ours, theirs, strict=True):
             if isinstance(first, np.ndarray) and isinstance(second, np.ndarray) and first.shape == second.shape:
                 _add(self.sums.setdefault(name, _Sums()), name, first, second)
 
     def errors(self) -> tuple[OutputError, ...]:
-        """How each output differs; those without a number to compare are left out."""
+        """Difference of each output; outputs without comparable numbers are omitted."""
         return tuple(_error(name, sums) for name, sums in self.sums.items())
 
 
@@ -62,7 +62,7 @@ def _add(sums: _Sums, name: str, first: Any, second: Any) -> None:
             sums.ours += float(np.vdot(one, one))
             sums.theirs += float(np.vdot(other, other))
             sums.product += float(np.vdot(one, other))
-        # NaN is the largest difference that there is
+        # NaN counts as the largest possible difference
         sums.max_abs = max(sums.max_abs, _largest(difference))
         sums.largest = max(sums.largest, _largest(one))
         sums.elements += one.size
@@ -86,7 +86,7 @@ def _add_classes(sums: _Sums, name: str, first: Any, second: Any) -> None:
 
 
 def _is_table(array: Any) -> bool:
-    """Rows of at least two numbers; axes of one element behind them do not count."""
+    """Whether these are rows of at least two numbers; trailing axes of length 1 are ignored."""
     wide = array.ndim >= 2 and array.shape[1] >= 2 and array.shape[0] >= 1
     return bool(wide and array.dtype.kind == "f" and all(length == 1 for length in array.shape[2:]))
 

@@ -1,4 +1,4 @@
-"""The child's end of a `multiprocessing.Pipe`, without all that multiprocessing imports: that takes 20 ms."""
+"""The child's end of a `multiprocessing.Pipe`, without importing multiprocessing, which takes 20 ms."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from typing import Protocol
 _SIZE, _LARGE_SIZE = struct.Struct("!i"), struct.Struct("!Q")
 _LARGEST_SIZE = 2**31 - 1
 _LARGE = -1
-"""In place of a size: the size follows, in more bytes."""
+"""Placeholder for a size: the actual size follows in more bytes."""
 
 
 class Pipe(Protocol):
-    """What the loop of a worker needs of its pipe."""
+    """Interface of a worker's pipe."""
 
     def recv_bytes(self) -> bytes | bytearray:
-        """Wait for a message; raises EOFError when the parent is gone."""
+        """Wait for a message; raises EOFError if the parent is gone."""
 
     def send_bytes(self, data: bytes, /) -> None:
         """Send a message."""
 
     def fileno(self) -> int:
-        """Its number."""
+        """File descriptor."""
 
     def close(self) -> None:
-        """Let go of the pipe."""
+        """Close the pipe."""
 
 
 class PosixPipe:
-    """Messages as multiprocessing frames them: a size, then the bytes."""
+    """A pipe with multiprocessing's message format: a size, then the bytes."""
 
     def __init__(self, handle: int) -> None:
         self._file = io.FileIO(handle, "r+")
 
     def recv_bytes(self) -> bytearray:
-        """Wait for a message; raises EOFError when the parent is gone."""
+        """Wait for a message; raises EOFError if the parent is gone."""
         (size,) = _SIZE.unpack(self._read(_SIZE.size))
         if size == _LARGE:
             (size,) = _LARGE_SIZE.unpack(self._read(_LARGE_SIZE.size))
@@ -51,11 +51,11 @@ class PosixPipe:
             self._write(_SIZE.pack(len(data)) + data)
 
     def fileno(self) -> int:
-        """Its number."""
+        """File descriptor."""
         return self._file.fileno()
 
     def close(self) -> None:
-        """Let go of the pipe."""
+        """Close the pipe."""
         self._file.close()
 
     def _read(self, size: int) -> bytearray:
@@ -75,7 +75,7 @@ class PosixPipe:
 
 
 def open_pipe(handle: int) -> Pipe:
-    """The pipe of a number that the parent named."""
+    """The pipe with the file descriptor received from the parent."""
     if sys.platform == "win32":
         from multiprocessing.connection import PipeConnection
 

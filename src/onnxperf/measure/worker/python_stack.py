@@ -1,4 +1,4 @@
-"""Samples of the Python stack while a subject is called again and again, taken by pyinstrument in the worker."""
+"""Samples of the Python stack during repeated calls of a subject, taken by pyinstrument in the worker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _PR_SET_PTRACER = 0x59616D61
 _ANYONE = ctypes.c_ulong(-1)
 _CLOCK_NS = 1_000_000
-"""Time between two looks at the clock, at least."""
+"""Minimum time between two clock readings."""
 
 
 def sample_stack(host: Host, request: SampleStack) -> SampledStack:
@@ -51,7 +51,7 @@ def sample(work: Callable[[], object], calls: int, interval_s: float) -> bytes:
 
 
 def call_for(work: Callable[[], object], duration_ns: int, clock: Clock = monotonic_ns) -> int:
-    """Let other processes look at this one, and call `work` for some time; returns the number of calls."""
+    """Allow other processes to observe this one, and call `work` for some time; returns the number of calls."""
     allow_observers()
 
     def call_again() -> int:
@@ -61,7 +61,7 @@ def call_for(work: Callable[[], object], duration_ns: int, clock: Clock = monoto
             for _ in repeat(None, batch):
                 work()
             calls, start, now = calls + batch, now, clock()
-            if now - start < _CLOCK_NS:  # the clock must not be seen among the calls
+            if now - start < _CLOCK_NS:  # reading the clock must be negligible
                 batch *= 2
         return calls
 
@@ -69,6 +69,6 @@ def call_for(work: Callable[[], object], duration_ns: int, clock: Clock = monoto
 
 
 def allow_observers() -> None:
-    """Where the kernel lets only parents look into a process, py-spy, a sibling, needs permission."""
+    """Allow py-spy, a sibling process, to observe this one if the kernel restricts that to parents."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PTRACER, _ANYONE, 0, 0, 0)

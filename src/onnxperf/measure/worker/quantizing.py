@@ -1,4 +1,4 @@
-"""The quantiser's side: onnxruntime's quantiser and converters run here, and what they write is compared here."""
+"""The quantizer's side: runs onnxruntime's quantizer and converters, and compares the resulting models."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ from onnxperf.records.quantize import Mode
 from onnxperf.runtimes.find import find_runtime
 
 _CACHE = "calibration.json"
-"""Ranges of activations, beside the prepared model: all static ways share them."""
+"""File of activation ranges, next to the prepared model and shared by all static candidates."""
 _MOST_KEPT_BYTES = 1 << 28
 _LEAST_OPSET = 13
-"""Since then DequantizeLinear has an axis, and MaxPool (12) takes int8."""
+"""From this opset on, DequantizeLinear has an axis, and MaxPool (12) accepts int8."""
 _FIRST_IR_WITH_CONSTANTS = 4
-"""Before this version every initialiser had to be an input."""
+"""Before this version every initializer had to be an input."""
 _CONVOLUTIONS = ("Conv", "ConvTranspose")
 _FLOAT16, _BFLOAT16 = onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16
 
 
 def prepare_model(host: Host, request: PrepareModel) -> PreparedModel:
-    """Parse with all checks, load the weights, and let onnxruntime simplify the graph where it can."""
+    """Parse with all checks, load the weights, and let onnxruntime simplify the graph if possible."""
     allow_memory(request.place.memory_bytes)
-    logging.disable(logging.CRITICAL)  # the quantiser warns about everything, with a backtrace
+    logging.disable(logging.CRITICAL)  # the quantizer warns about everything, with a traceback
     source = request.place.path
     proto, _ = with_names(parse_file(source, request.place.what).proto)
     onnx.load_external_data_for_model(proto, str(source.parent))
@@ -62,14 +62,14 @@ def prepare_model(host: Host, request: PrepareModel) -> PreparedModel:
     for options in ({}, {"skip_optimization": True}):
         try:
             prepare(str(named), str(path), skip_symbolic_shape=True, **options)
-        except Exception:  # noqa: S112 - it raises anything; what it cannot simplify may still be quantised
+        except Exception:  # noqa: S112 - it raises any kind of error; unsimplified models may still be quantized
             continue
         if path.is_file():
             break
     if not path.is_file():
         path.write_bytes(proto.SerializeToString())
     named.unlink()
-    prepared, _ = with_names(onnx.load(path))  # nodes that onnxruntime put in have no name of their own
+    prepared, _ = with_names(onnx.load(path))  # nodes inserted by onnxruntime have no names
     _forget_shapes_of_weights(prepared)
     path.write_bytes(prepared.SerializeToString())
     convolutions = sum(node.op_type in _CONVOLUTIONS for node in prepared.graph.node)
@@ -77,7 +77,8 @@ def prepare_model(host: Host, request: PrepareModel) -> PreparedModel:
 
 
 def _settle_weights(proto: onnx.ModelProto, fed: Collection[str]) -> None:
-    """Weights that are inputs, too, as old versions demanded, can be quantised only if nobody feeds them."""
+    """Turn weights that are also inputs, as old versions required, into constants unless they are fed, to quantize
+    them."""
     weights = initialisers(proto.graph).difference(fed)
     kept = [value for value in proto.graph.input if value.name not in weights]
     if len(kept) < len(proto.graph.input):
@@ -87,7 +88,8 @@ def _settle_weights(proto: onnx.ModelProto, fed: Collection[str]) -> None:
 
 
 def _forget_shapes_of_weights(proto: onnx.ModelProto) -> None:
-    """The quantiser transposes weights, and then refuses the shapes that exporters such as torch's note for them."""
+    """Remove recorded shapes of weights: the quantizer transposes weights and then rejects shapes recorded by
+    exporters."""
     weights = initialisers(proto.graph)
     kept = [value for value in proto.graph.value_info if value.name not in weights]
     del proto.graph.value_info[:]
@@ -95,14 +97,14 @@ def _forget_shapes_of_weights(proto: onnx.ModelProto) -> None:
 
 
 def _renewed(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """The model in an opset in which more can be quantised, where onnx can convert it and its nodes stay the same."""
+    """The model in an opset that allows more quantization, if onnx can convert it without changing its nodes."""
     if _opset(proto) >= _LEAST_OPSET:
         return proto
     try:
         newer = version_converter.convert_version(proto, _LEAST_OPSET)
         onnx.checker.check_model(newer)
     except Exception:
-        return proto  # it raises anything, and the old one may be quantised, too
+        return proto  # it raises any kind of error, and the old model may still be quantized
     names = {node.name for node in newer.graph.node}
     return newer if all(node.name in names for node in proto.graph.node) else proto
 
@@ -112,7 +114,7 @@ def _opset(proto: onnx.ModelProto) -> int:
 
 
 def quantize_model(host: Host, request: QuantizeModel) -> QuantizedModel:
-    """Call onnxruntime's quantiser as a way says."""
+    """Call onnxruntime's quantizer with a candidate's arguments."""
     tools, way = _quantization(), request.way
     before = onnx.load(request.prepared)
     if way.mode == "static" and way.per_channel:
@@ -143,7 +145,7 @@ def quantize_model(host: Host, request: QuantizeModel) -> QuantizedModel:
 
 
 def _quantization(module: str = "") -> Any:
-    """Onnxruntime's quantiser; imported here, for no other worker needs it."""
+    """Onnxruntime's quantizer; imported here because no other worker needs it."""
     name = "onnxruntime.quantization" + (f".{module}" if module else "")
     return required(name, "cpu", "onnxruntime")
 
@@ -151,39 +153,40 @@ def _quantization(module: str = "") -> Any:
 def _require_opset(proto: onnx.ModelProto, least: int) -> None:
     version = _opset(proto)
     if version < least:
-        raise SubjectError("skipped", f"it needs opset {least}, and the model has {version}")
+        raise SubjectError("skipped", f"requires opset {least}, but the model has {version}")
 
 
 def _cached(function: Any, path: Path) -> dict[str, str]:
-    """Where releases that can keep the ranges of a calibration keep them."""
+    """Argument with the cache file of calibration ranges, for releases that support it."""
     known = "calibration_cache_path" in inspect.signature(function).parameters
     return {"calibration_cache_path": str(path)} if known else {}
 
 
 def _with_aliases(nodes: Sequence[str]) -> list[str]:
-    """Names of nodes as the quantiser sees them: in dynamic mode it divides a Gemm first."""
+    """Names of nodes as the quantizer sees them: in dynamic mode it first splits each Gemm."""
     return [alias for name in nodes for alias in (name, f"{name}_MatMul", f"{name}_Add")]
 
 
 class _Reader:
-    """Inputs as the quantiser asks for them."""
+    """Inputs in the form that the quantizer expects."""
 
     def __init__(self, inputs: Iterator[dict[str, Any]]) -> None:
         self._inputs = inputs
 
     def get_next(self) -> dict[str, Any] | None:
-        """The next inputs; None where there are no more."""
+        """The next inputs; None if there are no more."""
         return next(self._inputs, None)
 
 
 def _inputs_of(host: Host, span: InputRange) -> Iterator[dict[str, Any]]:
-    """Inputs of single calls; the worker holds those of all calls in one array each, calls along its first axis."""
+    """Inputs of single calls; the worker holds each input of all calls in one array, with calls along its first
+    axis."""
     for number in range(span.first, span.last):
         yield {name: np.ascontiguousarray(array[number]) for name, array in host.feeds[0].items()}
 
 
 def _quantized_nodes(before: onnx.ModelProto, after: onnx.ModelProto, mode: Mode) -> tuple[str, ...]:
-    """Nodes that were replaced; in a static way, those that read what was converted from int8."""
+    """Nodes that were replaced, or in static mode those that read values converted from int8."""
     names = {node.name: node for node in after.graph.node}
     dequantized = {name for node in after.graph.node if node.op_type == "DequantizeLinear" for name in node.output}
     found = []
@@ -201,7 +204,7 @@ def _quantized_nodes(before: onnx.ModelProto, after: onnx.ModelProto, mode: Mode
 
 
 def convert_model(host: Host, request: ConvertModel) -> ConvertedModel:
-    """Convert, and call the result once: not every type has kernels for every operator."""
+    """Convert a model and call it once, since not every type has kernels for every operator."""
     tools = required("onnxruntime.transformers.float16", "cpu", "onnxruntime")
     proto = tools.convert_float_to_float16(onnx.load(request.prepared), keep_io_types=True)
     if request.precision == "bfloat16":
@@ -214,7 +217,7 @@ def convert_model(host: Host, request: ConvertModel) -> ConvertedModel:
 
 
 def _to_bfloat16(proto: onnx.ModelProto) -> None:
-    """Turn every float16 of a converted model into a bfloat16, which ONNX treats alike."""
+    """Turn every float16 of a converted model into bfloat16, which ONNX handles the same way."""
     graph = proto.graph
     for tensor in graph.initializer:
         if tensor.data_type == _FLOAT16:
@@ -235,7 +238,7 @@ def _to_bfloat16(proto: onnx.ModelProto) -> None:
 
 
 def compare_models(host: Host, request: CompareModels) -> ComparedModels:
-    """Run both on each of the inputs, and add up how their outputs differ."""
+    """Run both models on each of the inputs and accumulate the differences of their outputs."""
     open_session = find_runtime("ort").ready()
     begin = perf_counter()
     second = open_session(Path(request.path), request.session)
@@ -261,7 +264,7 @@ class _Call(NamedTuple):
 
 
 _KEPT: dict[tuple[str, InputRange], list[_Call]] = {}
-"""Outputs of the model that is right, which every other one is compared with; those of one model only."""
+"""Outputs of the reference model, kept for one model at a time."""
 
 
 def _reference_outputs(host: Host, request: CompareModels) -> Iterator[_Call]:

@@ -1,4 +1,4 @@
-"""The reader's side: models are parsed, walked and inferred here, and only records leave."""
+"""The reader's side: parses and analyzes models, and returns only records."""
 
 from __future__ import annotations
 
@@ -50,20 +50,20 @@ from onnxperf.runtimes.base import CompiledSession
 from onnxperf.runtimes.find import find_runtime
 
 _KEPT = 2
-"""Models that stay parsed: a comparison has two."""
+"""Number of models kept parsed: a comparison uses two."""
 _LARGEST = 2**62
-"""Of a tensor, in bytes: one that is declared larger exists nowhere."""
+"""Maximum size of a tensor in bytes; larger declared sizes cannot exist."""
 _State = tuple[int, int, int]
 
 
 @dataclass(eq=False)
 class _Shelf:
-    """Models that were parsed last, as long as their files stay as they were."""
+    """Cache of the most recently parsed models, valid as long as their files do not change."""
 
     parsed: dict[bytes, tuple[_State, Parsed]] = field(default_factory=dict)
 
     def take(self, place: ModelPlace) -> Parsed:
-        """A model; parsed now, unless it was before."""
+        """The model, parsed unless cached."""
         state = _state(place.path)
         if self.parsed.get(place.name, (None,))[0] != state:
             self.parsed.pop(place.name, None)
@@ -81,7 +81,7 @@ def _state(path: Path) -> _State:
     try:
         status = path.stat()
     except (OSError, ValueError):
-        return 0, 0, 0  # parsing it raises what is wrong
+        return 0, 0, 0  # parsing raises the error
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
@@ -102,18 +102,18 @@ def open_file(_host: Host, request: Open) -> Opened:
 
 
 def view(_host: Host, request: View) -> Viewed:
-    """Walk through a model."""
+    """Read everything to show of a model."""
     proto = _SHELF.take(request.place).proto
     return Viewed(view_of_proto(proto, request.place.path.parent, request.values, request.shapes))
 
 
 def find_random(_host: Host, request: FindRandom) -> FoundRandom:
-    """Look for operators that draw random numbers."""
+    """Find operators that draw random numbers."""
     return FoundRandom(random_operators(_SHELF.take(request.place).proto))
 
 
 def outline(_host: Host, request: Outline) -> Outlined:
-    """Reduce a model to its outline, and write the copy whose nodes have names."""
+    """Reduce a model to its outline, and write a copy with node names if needed."""
     proto = _SHELF.take(request.place).proto
     named, is_copy = with_names(proto) if request.named else (proto, False)
     if is_copy and request.copy_path:
@@ -129,37 +129,37 @@ def outline(_host: Host, request: Outline) -> Outlined:
 
 
 def weigh(_host: Host, request: Weigh) -> Weighed:
-    """Estimate work from inferred shapes."""
+    """Estimate the work of nodes from inferred shapes."""
     named, _ = with_names(_SHELF.take(request.place).proto)
     return Weighed(work_of_nodes(named, request.shapes))
 
 
 def size_up(_host: Host, request: SizeUp) -> Sized:
-    """Infer types, and add up what is stored."""
+    """Infer the sizes of tensors, and add up the stored weights."""
     proto = _SHELF.take(request.place).proto
     types = infer_types(proto, request.shapes)
     sizes = {name: _size(each.element, each.shape) for name, each in types.items() if each.shape is not None}
     known = {name: size for name, size in sizes.items() if size < _LARGEST}
     listed = (attribute for node in all_nodes(proto) for attribute in node.attribute)
-    # operators such as LinearRegressor have their weights in attributes
+    # operators such as LinearRegressor store their weights in attributes
     numbers = sum(4 * len(each.floats) + 8 * len(each.ints) for each in listed)
     return Sized(known, numbers + sum(_size(tensor.data_type, tensor.dims) for tensor in all_tensors(proto)))
 
 
 def _size(data_type: int, dims: Iterable[int]) -> int:
-    """Bytes of a tensor; texts, whose length is not in their shape, count nothing."""
+    """Bytes of a tensor; strings, whose length is not in the shape, count as 0."""
     return stored_bytes(data_type, math.prod(dims)) or 0
 
 
 def apply(_host: Host, request: Apply) -> Applied:
-    """Import a function with the first request for it."""
+    """Apply a function, which is imported on its first request."""
     module, _, name = request.function.partition(":")
     function: Callable[[onnx.ModelProto, bytes], bytes] = getattr(importlib.import_module(module), name)
     return Applied(function(_SHELF.take(request.place).proto, request.question))
 
 
 def translate(_host: Host, request: Translate) -> Translated:
-    """Compile with the numpy runtime, which runs nothing yet."""
+    """Compile a model with the numpy runtime, without running it."""
     _SHELF.take(request.place)
     session = find_runtime("numpy").open_session(request.place.path, SessionOptions())
     if not isinstance(session, CompiledSession):

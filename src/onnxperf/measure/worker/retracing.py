@@ -1,4 +1,4 @@
-"""Whether TensorFlow traces a function again and again: then calls are timed that compile what they run."""
+"""Detect whether TensorFlow keeps retracing a function, because then timed calls include compilation."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ if TYPE_CHECKING:
 _MESSAGE = "triggered tf.function retracing"
 _LOGGER = "tensorflow"
 _heard: list[str] = []
-"""TensorFlow's own warnings, which come when five calls were traced, and at most twice for a function."""
+"""TensorFlow's own warnings, which it logs after five traced calls and at most twice per function."""
 
 
 def _hear(record: LogRecord) -> bool:
-    """A filter that lets everything pass."""
+    """A logging filter that records the warning and passes everything."""
     if _MESSAGE in record.getMessage():
         _heard.append(_MESSAGE)
     return True
 
 
 def watch() -> None:
-    """Listen from now on, if this process has TensorFlow; others import no logging."""
+    """Listen from now on if TensorFlow is loaded; other processes do not import logging."""
     if "tensorflow" not in sys.modules:
         return
     import logging
 
-    logging.getLogger(_LOGGER).addFilter(_hear)  # once, however often it is added
+    logging.getLogger(_LOGGER).addFilter(_hear)  # adding it again has no effect
 
 
 def retraces() -> bool:
-    """Whether TensorFlow has complained since the last time this was asked."""
+    """Whether TensorFlow has logged the warning since the previous call."""
     heard = bool(_heard)
     _heard.clear()
     return heard

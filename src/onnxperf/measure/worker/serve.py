@@ -1,4 +1,4 @@
-"""The child's side: a process that hosts subjects, answers one request after the other, and dies with its parent."""
+"""The child's side: a process that hosts subjects, answers requests in sequence, and exits with its parent."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _PR_SET_PDEATHSIG = 1
 
 
 def serve(handle: int, parent: int, runtime: str) -> None:
-    """Answer what comes through a pipe until the parent closes it."""
+    """Answer requests from a pipe until the parent closes it."""
     die_with(parent)
     _be_the_first_to_go_when_memory_ends()
     pipe = open_pipe(handle)
     if hasattr(os, "register_at_fork"):
-        # A child that a subject forks would keep the pipe open, and its parent's death a secret until the timeout.
+        # A child forked by a subject would keep the pipe open and hide the worker's death until the timeout.
         os.register_at_fork(after_in_child=pipe.close)
     if runtime in _ROLES:
         _ROLES[runtime]()
     elif runtime != "callable":
-        # The import is not part of the load time; an error comes again, and is reported, when the model is loaded.
+        # The import is not part of the load time; an error is raised again and reported when the model is loaded.
         with contextlib.suppress(Exception):
             find_runtime(runtime).ready()
     gc.enable()
@@ -44,7 +44,7 @@ def serve(handle: int, parent: int, runtime: str) -> None:
 
 
 def _become_a_reader() -> None:
-    """Import what reads models while there is time, and give up what it does not need."""
+    """Import the code for reading models in advance, and give up privileges it does not need."""
     from onnxperf.measure.worker import limits, reading
 
     _ = reading
@@ -52,7 +52,7 @@ def _become_a_reader() -> None:
 
 
 def _become_a_quantizer() -> None:
-    """Import what quantises models; onnxruntime needs its threads."""
+    """Import the code for quantizing models; onnxruntime needs threads."""
     from onnxperf.measure.worker import limits, quantizing
 
     _ = quantizing
@@ -64,7 +64,7 @@ _ROLES = {READER: _become_a_reader, QUANTIZER: _become_a_quantizer}
 
 
 def die_with(parent: int) -> None:
-    """Ask the kernel to kill this process when its parent dies, even if it is frozen then."""
+    """Ask the kernel to kill this process when its parent dies, even if it is frozen."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if hasattr(os, "getppid") and os.getppid() != parent:

@@ -1,4 +1,4 @@
-"""The innermost loops: call something many times and read the clock around it."""
+"""The innermost loops: call a function many times and read the clock around the calls."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ Work = Callable[[], object]
 monotonic_ns: Clock = time.perf_counter_ns
 """The clock of all measurements; on Linux it is the same for every process of the machine."""
 _SETTLING_S = 0.003
-"""After the last call: a thread that still waits then gets its processor, and its wait is counted."""
+"""Pause after the last call: threads that still wait then get a processor, and their wait is counted."""
 cpu_time_ns: Clock = time.process_time_ns
-"""CPU time, user and system, of all threads of this process; that of its children is not in it."""
+"""CPU time (user and system) of all threads of this process, without its children."""
 
 
 def warm_up(work: Work, duration_ns: int, clock: Clock = monotonic_ns) -> float:
-    """Call `work` untimed for `duration_ns`, at least once; returns the time of the usual call in the second half.
+    """Call `work` untimed for `duration_ns`, at least once; returns the median time of a call in the second half.
 
-    On a busy machine a call that waits for its processor must not make all others look as long.
+    On a busy machine a mean would be distorted by single calls that wait for a processor.
     """
     start = now = clock()
     first_half: list[int] = []
@@ -45,7 +45,7 @@ def warm_up(work: Work, duration_ns: int, clock: Clock = monotonic_ns) -> float:
         work()
         now = clock()
         (first_half if now - start <= duration_ns // 2 else second_half).append(now - before)
-    return float(np.median(second_half or first_half))  # statistics would import what no worker needs
+    return float(np.median(second_half or first_half))  # statistics would import modules that no worker needs
 
 
 def time_block(
@@ -58,16 +58,16 @@ def time_block(
     waited: Clock | None = None,
     longest_ns: int = 0,
 ) -> TimedBlock:
-    """Time `calls` calls together, in so many pieces, after untimed ones that refill caches.
+    """Time a block of `calls` calls, in so many pieces, after untimed calls that refill caches.
 
-    `waited` is asked between pieces, which are timed apart then.
+    `waited` is read between pieces, which are then timed separately.
     """
     warm_up(work, warm_ns, clock)
     sizes = sizes_of(calls, pieces)
     ends = [0] * len(sizes)
     begins, waits = [0] * len(sizes), [0] * (len(sizes) + 1)
     with _no_garbage_collection():
-        cpu_ns = cpu_clock()  # outside of the time: reading it takes microseconds
+        cpu_ns = cpu_clock()  # outside the timed region: reading it takes microseconds
         if waited is not None:
             waits[0] = waited()
         begins[0] = clock()
@@ -91,19 +91,19 @@ def time_block(
 
 
 def _free_pieces(times: Sequence[int], waits: Sequence[int]) -> int:
-    """Pieces in which threads together waited for a processor less than a small part of the time."""
+    """Number of pieces in which all threads together waited for a processor for a negligible time."""
     return sum(
         after - before <= FREE_SHARE * time for time, (before, after) in zip(times, pairwise(waits), strict=True)
     )
 
 
 def sizes_of(calls: int, pieces: int) -> list[int]:
-    """Calls of each piece of a block: all alike, or with one more."""
+    """Number of calls in each piece of a block, which differ by at most one."""
     return [calls * (piece + 1) // pieces - calls * piece // pieces for piece in range(pieces)]
 
 
 def _if_fewer(sizes: Sequence[int], calls: int) -> int | None:
-    """The calls of a block that ended early."""
+    """Number of calls of a block that ended early, else None."""
     done = sum(sizes)
     return done if done < calls else None
 
@@ -116,7 +116,7 @@ def time_each(
     waited: Clock | None = None,
     sleep: Callable[[float], object] = time.sleep,
 ) -> TimedEach:
-    """Time every one of `calls` calls by itself; None means that there are no others, not even to warm up."""
+    """Time each of `calls` calls; with `warm_ns` None there are no other calls, not even to warm up."""
     if warm_ns is not None:
         warm_up(work, warm_ns, clock)
     durations, waits = [0] * calls, [0] * (calls + 1)
@@ -137,9 +137,9 @@ def time_each(
 
 
 def waits_of_calls(durations: Sequence[int], readings: Sequence[int]) -> list[int]:
-    """How long threads waited in each call: the kernel counts a wait when it is over, maybe some calls later.
+    """How long threads waited in each call: the kernel counts a wait when it ends, possibly some calls later.
 
-    So what exceeds the time of a call belongs to the calls before.
+    Waits that exceed the time of a call are therefore attributed to earlier calls.
     """
     waits, earlier = [0] * len(durations), 0
     for turn in reversed(range(len(durations))):
@@ -159,7 +159,7 @@ def time_each_in_block(
     waited: Clock | None = None,
     longest_ns: int = 0,
 ) -> TimedBlock:
-    """Time `calls` calls together as `time_block` does, and every one of them by itself as well."""
+    """Time a block of `calls` calls like `time_block`, and also each of them."""
     warm_up(work, warm_ns, clock)
     waits = [0] * (calls + 1)
     with _no_garbage_collection():
@@ -199,10 +199,11 @@ def time_paced(
     cpu_clock: Clock = cpu_time_ns,
     sleep: Callable[[float], object] = time.sleep,
 ) -> TimedBlock:
-    """Time `calls` calls one by one, each `every_ns` after the one before; the block's time is that of its calls.
+    """Time `calls` calls one by one, each `every_ns` after the previous one; the block's time is that of its calls.
 
-    The process sleeps in between, and before the first, so that each comes after idling; only threads that spin use the
-    processor then. The next call starts at once where one takes longer, and the pace goes on from there.
+    The process sleeps in between and before the first call, so that each call follows idle time, during which only
+    spinning threads use the processor. If a call takes longer, the next one starts at once, and the pace continues from
+    there.
     """
     warm_up(work, warm_ns, clock)
     sleep(every_ns / 1e9)
@@ -236,9 +237,9 @@ def time_split(
     warm_ns: int,
     clock: Clock = monotonic_ns,
 ) -> tuple[list[int], list[int], list[int]]:
-    """Time the parts of every one of `calls` calls: preparing, computing, fetching.
+    """Time the parts of each of `calls` calls: preparing, computing, fetching.
 
-    Freeing belongs to a call too: that of inputs to preparing them, that of outputs to fetching them.
+    Freeing is part of a call too: freeing inputs counts as preparing, freeing outputs as fetching.
     """
     warm_up(lambda: fetch(prepare()()), warm_ns, clock)
     prepare_ns, compute_ns, fetch_ns = [0] * calls, [0] * calls, [0] * calls
@@ -261,7 +262,7 @@ def time_split(
 
 @contextmanager
 def waiting_clock() -> Iterator[Clock | None]:
-    """How long all threads of this process were ready and waited for a processor; None where the kernel does not tell.
+    """A clock of how long all threads of this process waited for a processor; None if the kernel does not report it.
 
     Files stay open: reading one takes a microsecond, opening it ten.
     """
@@ -287,7 +288,7 @@ def _waiting_time_ns(file: int) -> int:
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """Garbage that timed calls leave behind is collected in the untimed calls of the next block."""
+    """Postpone garbage collection from timed calls to the untimed calls of the next block."""
     gc.disable()
     try:
         yield
@@ -323,7 +324,7 @@ def answer_time_each(host: Host, request: messages.TimeEach) -> TimedEach:
 
 
 def answer_split_each(host: Host, request: messages.SplitEach) -> TimedSplit:
-    """Time the parts of single calls of a subject, where it has parts."""
+    """Time the parts of single calls of a subject, if it has parts."""
     if request.subject not in host.parts:
         return TimedSplit([], [], [])
     return TimedSplit(*time_split(*host.parts[request.subject](), request.calls, request.warm_ns))
