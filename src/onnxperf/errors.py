@@ -9,9 +9,9 @@ OnnxperfError                 one line: what, which value, what to do
 │   ├── BrokenLibrary         an optional library is there, and its import fails
 │   ├── LimitExceeded         a worker needed more time or memory than it may have: exit code 1
 │   └── FileNotWritten        a file that was requested could not be written: exit code 3
-├── StoreError                runs cannot be kept or read back; what was measured is not lost by it
+├── StoreError                runs cannot be kept or read back; the measurements are not lost
 │   └── DamagedRun            one run cannot be read; all others can
-├── NotLogged                 a tracking server did not take a run; what was measured is not lost by it
+├── NotLogged                 a tracking server did not take a run; the measurements are not lost
 └── SubjectError              one subject cannot go on; the others do
     └── WorkerLost            its process died, hung or was killed
 """
@@ -153,7 +153,7 @@ class LimitExceeded(BadInput):
 
 
 class FileNotWritten(BadInput):
-    """A file could not be written; what was measured is not lost by it."""
+    """A file could not be written; the measurements are not lost."""
 
 
 class StoreError(OnnxperfError):
@@ -165,7 +165,7 @@ class DamagedRun(StoreError):
 
 
 class NotLogged(OnnxperfError):
-    """A run could not be logged to MLflow; what was measured is not lost by it."""
+    """A run could not be logged to MLflow; the measurements are not lost."""
 
 
 class SubjectError(OnnxperfError):

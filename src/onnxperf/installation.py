@@ -20,7 +20,7 @@ class Installation(NamedTuple):
     installer: str = "pip"
     """The tool that installed it."""
     origin: Mapping[str, Any] | None = None
-    """What PEP 610 says (direct_url.json); None where it came from an index of packages."""
+    """What PEP 610 says (direct_url.json); None if it came from an index of packages."""
     prefix: Path = Path(sys.prefix)
     """The environment that it is in."""
     active: bool = True

@@ -27,7 +27,7 @@ class FreeMemory(NamedTuple):
 
     free_bytes: int
     limit_bytes: int | None = None
-    """What it is a part of; None where that is all of the machine."""
+    """What it is a part of; None if that is all of the machine."""
     source: str = ""
     """What sets the limit."""
 
@@ -68,7 +68,7 @@ def usable_cpus(root: Path = ROOT) -> int:
 
 
 def read_text(path: Path) -> str | None:
-    """The contents of a small file without white space around them; None where it cannot be read."""
+    """The contents of a small file without white space around them; None if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

@@ -47,7 +47,7 @@ class Ended(NamedTuple):
 
     node: ClusterNode
     answer: bytes | None
-    """None where it was lost."""
+    """None if it was lost."""
     reason: str = ""
     """Why it was."""
 

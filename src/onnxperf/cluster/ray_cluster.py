@@ -30,7 +30,7 @@ class _Process:
     node: ClusterNode
     actor: Any
     asked: Any
-    """Its next answer; None where it has nothing to do."""
+    """Its next answer; None if it has nothing to do."""
     ready: bool = False
     """It has answered which versions it has."""
 

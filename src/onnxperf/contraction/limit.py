@@ -12,7 +12,7 @@ from onnxperf.contraction.pair import roles
 def bare_product(equation: Equation) -> Draft | None:
     """A graph that reads the same operands as matrices and multiplies them.
 
-    None where that is not the whole work, or no lower limit: a product with a vector is a sum of products, which other
+    None if that is not the whole work, or no lower limit: a product with a vector is a sum of products, which other
     operators compute many times as fast.
     """
     sizes = dict(equation.sizes)

@@ -131,7 +131,7 @@ def _prepared(equation: Equation, setting: Setting) -> list[_State]:
 
 
 def _sums(draft: Draft, term: Term, letters: Sequence[str], setting: Setting) -> Iterator[Way]:
-    """All at once, or one run of neighbouring axes after the other, from either end."""
+    """All at once, or one run of neighboring axes after the other, from either end."""
     yield sum_over(draft, term, letters, setting)
     runs = [tuple(run) for is_summed, run in groupby(term.letters, key=lambda each: each in letters) if is_summed]
     for ordered in {tuple(runs), tuple(runs[::-1])}:

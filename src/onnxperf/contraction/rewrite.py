@@ -18,7 +18,7 @@ from onnxperf.model.outline import with_names
 
 _DTYPES: dict[int, str] = {number: name for name, number in ELEMENT_TYPES.items()}
 _FREE_CONSTANTS = 4
-"""From this IR version on an initialiser need not be an input as well."""
+"""From this IR version on an initializer need not be an input as well."""
 _LONGEST_PREFIX = 100
 UNKNOWN_SHAPES = "its input shapes are unknown; give them with `dims`"
 
@@ -310,7 +310,7 @@ def _renamed_value(value: onnx.ValueInfoProto, names: Mapping[str, str]) -> onnx
 def _add_constants(proto: onnx.ModelProto, constants: Sequence[onnx.TensorProto]) -> None:
     graph = proto.graph
     if constants and proto.ir_version < _FREE_CONSTANTS:
-        # until then onnxruntime took every initialiser for a constant: an input could be overridden from now on
+        # until then onnxruntime took every initializer for a constant: an input could be overridden from now on
         initialisers = {tensor.name for tensor in graph.initializer}
         _keep(graph.input, [value for value in graph.input if value.name not in initialisers])
         proto.ir_version = _FREE_CONSTANTS

@@ -30,7 +30,7 @@ def environment(text: str, progress: Tell = lambda _text: None, build: Build = b
 
 
 def planned(text: str) -> Environment | None:
-    """The environment that `text` names, or None where it would have to be built; a wrong text is an error.
+    """The environment that `text` names, or None if it would have to be built; a wrong text is an error.
 
     Nothing is run: what an interpreter has that is given by its path stays unknown.
     """

@@ -39,7 +39,7 @@ class ExportRequest:
     """What a converter is asked for."""
 
     sample: Mapping[str, Array] | None
-    """Arrays by the names of the source's inputs, in their order; None where the source itself defines its inputs."""
+    """Arrays by the names of the source's inputs, in their order; None if the source itself defines its inputs."""
     opset: int | None = None
     free: frozenset[tuple[str, int]] = frozenset()
     """Axes of inputs whose size must not be fixed, for a framework that `fixes_sizes`."""

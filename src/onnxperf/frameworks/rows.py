@@ -49,7 +49,7 @@ def _mixed(sample: Mapping[str, Array], rows: int, random: np.random.Generator) 
 def _with_edges(
     mixed: Mapping[str, Array], sample: Mapping[str, Array], splits: Splits, random: np.random.Generator
 ) -> dict[str, Array]:
-    """The last half of the rows: at thresholds and their neighbours, between and beyond extremes, and zeros."""
+    """The last half of the rows: at thresholds and their neighbors, between and beyond extremes, and zeros."""
     made = {name: array.copy() for name, array in mixed.items()}
     rows = len(next(iter(made.values())))
     split, spread = rows // 2, 3 * rows // 4

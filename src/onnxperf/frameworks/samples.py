@@ -22,7 +22,7 @@ def named_sample(
     options: InputOptions,
     names: Sequence[str] | None = None,
 ) -> dict[str, Array] | None:
-    """Arrays by the names of the source's inputs: random ones where only shapes are known, None where nothing is."""
+    """Arrays by the names of the source's inputs: random ones where only shapes are known, None if nothing is."""
     if sample is None:
         example = None if options.shapes else framework.example(source)
         if example is not None:
@@ -44,7 +44,7 @@ def named_sample(
 
 
 def _columns(sample: Any) -> dict[str, Array] | None:
-    """The columns of a data frame, an input each; None where the sample is none."""
+    """The columns of a data frame, an input each; None if the sample is none."""
     if not hasattr(sample, "columns") or not hasattr(sample, "iloc"):
         return None
     return {str(name): _array(name, sample[[name]].to_numpy()) for name in sample.columns}

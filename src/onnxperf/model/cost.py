@@ -144,7 +144,7 @@ def _show_again(proto: onnx.ModelProto, hidden: Mapping[str, int]) -> None:
 
 
 def without_weights(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """A copy that declares large and external initialisers as inputs: inference needs their types, not their bytes."""
+    """A copy that declares large and external initializers as inputs: inference needs their types, not their bytes."""
     bare = onnx.ModelProto(ir_version=proto.ir_version, opset_import=proto.opset_import, functions=proto.functions)
     source, graph = proto.graph, bare.graph
     graph.name = source.name

@@ -71,7 +71,7 @@ def with_bodies(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
 
 
 def initialisers(graph: onnx.GraphProto) -> set[str]:
-    """Names of all initialisers of a graph."""
+    """Names of all initializers of a graph."""
     return {each.name for each in graph.initializer}.union(each.values.name for each in graph.sparse_initializer)
 
 
@@ -134,7 +134,7 @@ def is_external(tensor: onnx.TensorProto) -> bool:
 
 
 def element_dtype(elem_type: int) -> np.dtype[np.generic] | None:
-    """Numpy's type for an element type; None where there is none."""
+    """Numpy's type for an element type; None if there is none."""
     try:
         return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
     except KeyError:
@@ -142,7 +142,7 @@ def element_dtype(elem_type: int) -> np.dtype[np.generic] | None:
 
 
 def dims_of(tensor: onnx.TypeProto.Tensor | onnx.TypeProto.SparseTensor) -> Dims | None:
-    """The declared shape of a tensor; None where even the rank is unknown."""
+    """The declared shape of a tensor; None if even the rank is unknown."""
     return tuple(map(_size, tensor.shape.dim)) if tensor.HasField("shape") else None
 
 

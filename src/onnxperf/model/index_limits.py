@@ -63,7 +63,7 @@ _LOOKUPS: dict[str, tuple[_Lookup, ...]] = {
     "Gather": (_Lookup(0, 1, axis_attribute="axis"),),
     "GatherElements": (_Lookup(0, 1, axis_attribute="axis"),),
     "ArrayFeatureExtractor": (_Lookup(0, 1, axis=-1),),
-    # onnxruntime's optimiser folds the three lookups of BERT into this one
+    # onnxruntime's optimizer folds the three lookups of BERT into this one
     "EmbedLayerNormalization": (_Lookup(2, 0), _Lookup(4, 1)),
 }
 
@@ -114,7 +114,7 @@ def _walk_graph(graph: onnx.GraphProto, scope: _Scope, functions: _Functions) ->
     """The bounds found in a graph; `scope` is what it sees from outside, and is not changed."""
     inner = dict(scope)
     for tensor in graph.initializer:
-        # an initialiser that is also an input may be fed, so it still carries its own numbers
+        # an initializer that is also an input may be fed, so it still carries its own numbers
         inner[tensor.name] = _Value(inner.get(tensor.name, _NOTHING).inputs, tuple(tensor.dims))
     yield from _walk_nodes(graph.node, inner, functions)
 

@@ -38,7 +38,7 @@ class Feeds:
     """Arrays for one call of a model."""
 
     arrays: dict[str, Array]
-    """By name, in the order of the model's inputs, then the overridden initialisers."""
+    """By name, in the order of the model's inputs, then the overridden initializers."""
     dims: dict[str, int]
     """Every dimension that the model leaves free, by symbolic name or as "X.0", with its size."""
     notes: tuple[str, ...] = ()

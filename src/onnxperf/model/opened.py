@@ -59,7 +59,7 @@ class Model:
     inputs: tuple[Signature, ...]
     """What must be fed."""
     overridable: tuple[Signature, ...]
-    """Initialisers that are also inputs: they have a value and may be fed."""
+    """Initializers that are also inputs: they have a value and may be fed."""
     outputs: tuple[Signature, ...]
     size_bytes: int
     """Size of the file and of its external data."""

@@ -13,7 +13,7 @@ from onnxperf.model.graph import bodies, initialisers, numbered_nodes, short_dom
 from onnxperf.records.graph import Graph, GraphNode
 
 _OVERRIDABLE_SINCE = 4
-"""Before this IR version every initialiser had to be an input, and onnxruntime takes them for constants."""
+"""Before this IR version every initializer had to be an input, and onnxruntime takes them for constants."""
 
 
 # ---------------------------------------------------------------- outline
@@ -35,7 +35,7 @@ def _graph(graph: onnx.GraphProto, opsets: Mapping[str, int]) -> Graph:
     return Graph(
         inputs=inputs,
         outputs=tuple(each.name for each in graph.output),
-        # A feed may override an initialiser that is an input too: nothing may be computed from that in advance.
+        # A feed may override an initializer that is an input too: nothing may be computed from that in advance.
         constants=frozenset(initialisers(graph).difference(inputs)),
         nodes=tuple(_node(node, opsets) for node in graph.node),
     )

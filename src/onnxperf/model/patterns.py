@@ -24,7 +24,7 @@ _Kind = Literal["gelu", "layernorm", "attention", "qdq"]
 
 
 def patterns(proto: onnx.ModelProto) -> Iterator[Pattern]:
-    """Every Gelu, LayerNormalization, attention and quantised product of a graph whose nodes have names."""
+    """Every Gelu, LayerNormalization, attention and quantized product of a graph whose nodes have names."""
     if not is_sound(proto.graph):
         return
     edited = EditedModel(proto)
@@ -52,7 +52,7 @@ def _gelu(edited: EditedModel, node: onnx.NodeProto) -> Iterator[Pattern]:
 
 
 def _gelu_spelling(edited: EditedModel, last: onnx.NodeProto, erf: onnx.NodeProto, x: str) -> list[onnx.NodeProto]:
-    """What onnxruntime does not recognise: x * 0.7 for x / 1.4, and a factor 0.5 on the side of the Erf."""
+    """What onnxruntime does not recognize: x * 0.7 for x / 1.4, and a factor 0.5 on the side of the Erf."""
     scaled = edited.maker(origin(edited, erf.input[0]), "Mul")
     operands = [origin(edited, name) for name in last.input]
     if scaled is not None:

@@ -167,7 +167,7 @@ def _shortened(text: str) -> str:
 
 
 def attribute_text(attribute: onnx.AttributeProto, folder: Path, values: bool = False) -> str:
-    """The value of an attribute; what is long is summarised, unless all values are wanted."""
+    """The value of an attribute; what is long is summarized, unless all values are wanted."""
     if attribute.ref_attr_name:
         return f"@{attribute.ref_attr_name}"  # set by the caller of the function
     kind = _kind(attribute)

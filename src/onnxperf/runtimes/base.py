@@ -142,7 +142,7 @@ class RuntimeDescription:
     distributions: tuple[str, ...] = ()
     """Packages whose versions belong to a measurement; the first is the one that it cannot do without."""
     extra: str | None = None
-    """The extra of onnxperf that installs them; None where they are always there."""
+    """The extra of onnxperf that installs them; None if they are always there."""
     records: bool = False
     """Its sessions can write a trace and the graph that they execute."""
     domains: tuple[str, ...] = ()
@@ -362,7 +362,7 @@ def owned(output: Any) -> Any:
 
 
 def _checks_of(feeds: Mapping[str, Any]) -> Checks | None:
-    """What inputs that were checked have in common with others that need no check; None where values matter."""
+    """What inputs that were checked have in common with others that need no check; None if values matter."""
     if any(type(array) is not ndarray or array.dtype.hasobject for array in feeds.values()):
         return None
     return tuple((name, array.dtype, array.shape, array.flags.c_contiguous) for name, array in feeds.items())

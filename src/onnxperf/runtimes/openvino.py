@@ -89,7 +89,7 @@ def open_session(model: Path | bytes, options: SessionOptions, recording: Record
         "NUM_STREAMS": 1,
         "INFERENCE_NUM_THREADS": options.threads or 1,
         "INFERENCE_PRECISION_HINT": "f32",  # its default is bf16 or f16 where the processor has them
-        "EXECUTION_MODE_HINT": "ACCURACY",  # nor quantises weights or caches on its own
+        "EXECUTION_MODE_HINT": "ACCURACY",  # nor quantizes weights or caches on its own
         "ENABLE_HYPER_THREADING": True,  # else it may take fewer threads than requested
         "ENABLE_CPU_PINNING": False,  # workers are bound to processors already
     }
@@ -204,7 +204,7 @@ class OpenVinoSession(Session):
         """Refuse inputs that are constants for OpenVINO, and layouts that the style cannot take."""
         for name in feeds:
             if name not in self.input_names:
-                raise SubjectError("skipped", f"initialiser {name!r} is a constant for OpenVINO, and cannot be given")
+                raise SubjectError("skipped", f"initializer {name!r} is a constant for OpenVINO, and cannot be given")
         RUNTIME.call(call).check(feeds)
 
     def _bind_run(self, feeds: Arrays, casts: Casts) -> Call:

@@ -83,7 +83,7 @@ def _power(value: float, times: int) -> float:
 
 
 def _parts(edited: EditedModel, name: str) -> tuple[float, list[tuple[str, int]]] | None:
-    """A number and tensors with their powers whose product a tensor is; None where it is none."""
+    """A number and tensors with their powers whose product a tensor is; None if it is none."""
     node = edited.makers.get(name)
     if node is None or not all(node.input):
         return None
@@ -103,7 +103,7 @@ def _parts(edited: EditedModel, name: str) -> tuple[float, list[tuple[str, int]]
 
 
 def one_plus(edited: EditedModel, name: str) -> str | None:
-    """The tensor to which 1 is added; None where that is not what is done."""
+    """The tensor to which 1 is added; None if that is not what is done."""
     node = edited.maker(origin(edited, name), "Add")
     if node is None or len(node.input) != 2:
         return None

@@ -18,14 +18,14 @@ from onnxperf.model.graph import all_names, bodies, element_dtype, initialisers,
 MICROSOFT = "com.microsoft"
 """Domain of the operators that only onnxruntime has."""
 CONSTANTS_NEED_NO_INPUT = 4
-"""From this IR version on an initialiser that is an input, too, may be overridden by a feed."""
+"""From this IR version on an initializer that is an input, too, may be overridden by a feed."""
 FLOATS = frozenset(
     {onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16}
 )
 _LONGEST_STEM = 200
 
 Rewriting = Callable[[onnx.ModelProto], onnx.ModelProto | None]
-"""A rewrite: a changed copy, or None where there is nothing to change; the model itself stays as it is."""
+"""A rewrite: a changed copy, or None if there is nothing to change; the model itself stays as it is."""
 _Message = TypeVar("_Message")
 
 
@@ -62,7 +62,7 @@ def used_in_bodies(node: onnx.NodeProto) -> Iterator[str]:
 
 
 def constants_of(proto: onnx.ModelProto) -> dict[str, onnx.TensorProto]:
-    """Tensors of the main graph that never change: initialisers that no feed overrides, and Constant nodes."""
+    """Tensors of the main graph that never change: initializers that no feed overrides, and Constant nodes."""
     graph = proto.graph
     fed = {value.name for value in graph.input} if proto.ir_version >= CONSTANTS_NEED_NO_INPUT else set()
     found = {each.name: each for each in graph.initializer if each.name not in fed}
@@ -89,7 +89,7 @@ def constant_of(node: onnx.NodeProto) -> onnx.TensorProto | None:
 
 
 def array_of(tensor: onnx.TensorProto) -> NDArray[np.generic] | None:
-    """Its values; None where they are in another file, or are no numbers."""
+    """Its values; None if they are in another file, or are no numbers."""
     if is_external(tensor) or tensor.data_type == onnx.TensorProto.STRING or element_dtype(tensor.data_type) is None:
         return None
     try:
@@ -190,7 +190,7 @@ class EditedModel:
         return candidate
 
     def constant(self, array: NDArray[np.generic], name: str) -> str:
-        """A new initialiser."""
+        """A new initializer."""
         tensor = numpy_helper.from_array(array, self.fresh(name))
         self.graph.initializer.append(tensor)
         return str(tensor.name)

@@ -40,7 +40,7 @@ def check_name(name: str) -> None:
 
 
 def rewrite(proto: ModelProto, name: str) -> ModelProto | None:
-    """The model with one rewrite applied; None where there is nothing to rewrite, or its graph makes no sense."""
+    """The model with one rewrite applied; None if there is nothing to rewrite, or its graph makes no sense."""
     from onnxperf.model.rewrites.base import is_sound
 
     check_name(name)

@@ -1,4 +1,4 @@
-"""`fix-initialisers`: initialisers that are inputs, too, become constants, which onnxruntime may fold and fuse."""
+"""`fix-initialisers`: initializers that are inputs, too, become constants, which onnxruntime may fold and fuse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gelu`: a Gelu spelled out in a way that onnxruntime does not recognise becomes one operator."""
+"""`gelu`: a Gelu spelled out in a way that onnxruntime does not recognize becomes one operator."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def rewrite(proto: onnx.ModelProto) -> onnx.ModelProto | None:
 
 
 def matched(edited: EditedModel, name: str) -> tuple[str, str] | None:
-    """The input of the Gelu that a tensor is, and its kind as ONNX calls it; None where it is none."""
+    """The input of the Gelu that a tensor is, and its kind as ONNX calls it; None if it is none."""
     whole = product(edited, name)
     if not near(whole.factor, 0.5) or len(whole.terms) != 2:
         return None
@@ -69,7 +69,7 @@ def _is_cubic(edited: EditedModel, name: str, x: str) -> bool:
 
 
 def is_fused(edited: EditedModel, node: onnx.NodeProto, x: str) -> bool:
-    """Whether onnxruntime recognises it: x / sqrt(2), Erf, + 1, * x, * 0.5 in this order, or with x * 0.5 before."""
+    """Whether onnxruntime recognizes it: x / sqrt(2), Erf, + 1, * x, * 0.5 in this order, or with x * 0.5 before."""
     factors = [edited.maker(name, "Mul", "Add") for name in node.input]
     number = any(edited.scalar(name) is not None for name in node.input)
     last = next((each for each in factors if each is not None and (not number or each.op_type == "Mul")), None)

@@ -13,7 +13,7 @@ from onnxperf.model.rewrites.algebra import origin, product
 from onnxperf.model.rewrites.base import FLOATS, EditedModel, array_of, integer, integers, is_op
 
 _OPERATOR_SINCE = 17
-"""Opset of ONNX's own operator; before, it is spelled as onnxruntime recognises it."""
+"""Opset of ONNX's own operator; before, it is spelled as onnxruntime recognizes it."""
 
 
 class Normalised(Struct, frozen=True):
@@ -28,7 +28,7 @@ class Normalised(Struct, frozen=True):
 
 
 def rewrite(proto: onnx.ModelProto) -> onnx.ModelProto | None:
-    """Replace every normalisation over the last axis that onnxruntime does not fuse as it is."""
+    """Replace every normalization over the last axis that onnxruntime does not fuse as it is."""
     edited = EditedModel(proto)
     found = 0
     for node in edited.nodes:
@@ -40,11 +40,11 @@ def rewrite(proto: onnx.ModelProto) -> onnx.ModelProto | None:
     return edited.finished() if found else None
 
 
-# ---------------------------------------------------------------- recognised
+# ---------------------------------------------------------------- recognized
 
 
 def matched(edited: EditedModel, node: onnx.NodeProto) -> Normalised | None:
-    """The normalisation that ends with a node, without what follows it; None where it is none."""
+    """The normalization that ends with a node, without what follows it; None if it is none."""
     for difference, root in _quotients(edited, node):
         sub = edited.maker(origin(edited, difference), "Sub")
         add = edited.maker(origin(edited, root), "Add")
@@ -150,7 +150,7 @@ def _weight(edited: EditedModel, node: onnx.NodeProto, name: str, size: int | No
 
 
 def is_fused(edited: EditedModel, node: onnx.NodeProto, match: Normalised) -> bool:
-    """Whether onnxruntime recognises it: a Div by Sqrt, squares by Pow, all with one user, and both weights."""
+    """Whether onnxruntime recognizes it: a Div by Sqrt, squares by Pow, all with one user, and both weights."""
     if not match.bias or not is_op(node, "Div"):
         return False
     root = edited.maker(node.input[1], "Sqrt")

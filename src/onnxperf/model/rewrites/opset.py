@@ -22,7 +22,7 @@ _ERRORS = (RuntimeError, ValueError, TypeError, KeyError, IndexError, onnx.check
 
 
 def rewrite(proto: onnx.ModelProto) -> onnx.ModelProto | None:
-    """Convert the model; None where it is new enough, or the converter cannot do it without loss."""
+    """Convert the model; None if it is new enough, or the converter cannot do it without loss."""
     wanted, found = newest_opset(), opset_of(proto)
     if not 0 < found < wanted or proto.functions or proto.graph.sparse_initializer:
         return None

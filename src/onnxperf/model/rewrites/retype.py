@@ -18,7 +18,7 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 
 def in_float32(proto: onnx.ModelProto, old: int) -> onnx.ModelProto | None:
-    """Cast inputs that have the old type at the entrance, and results at the exit; None where nothing has it."""
+    """Cast inputs that have the old type at the entrance, and results at the exit; None if nothing has it."""
     graph = proto.graph
     interface = (*graph.input, *graph.output)
     if proto.functions or graph.sparse_initializer or not all(each.type.HasField("tensor_type") for each in interface):

@@ -29,12 +29,12 @@ class Value:
 
     @property
     def rank(self) -> int | None:
-        """Number of axes, where known."""
+        """Number of axes, if known."""
         return None if self.shape is None else len(self.shape)
 
     @property
     def kind(self) -> str:
-        """Numpy's letter for the kind of its type ("f", "i", "u", "b"…), or "" where unknown."""
+        """Numpy's letter for the kind of its type ("f", "i", "u", "b"…), or "" if unknown."""
         return "" if self.dtype is None else self.dtype.kind
 
 
@@ -61,7 +61,7 @@ class Node:
     attributes: dict[str, Any]
     """Plain Python values; tensors are arrays; graphs are in `bodies`."""
     inputs: tuple[Value | None, ...]
-    """None where an optional input is left out."""
+    """None if an optional input is left out."""
     outputs: tuple[Value | None, ...]
     bodies: dict[str, Body] = field(default_factory=dict)
 
@@ -89,17 +89,17 @@ class Node:
         return None if value is None else value.constant
 
     def kind(self, index: int = 0) -> str:
-        """Kind of an input's type: "f", "i", "u", "b", "O" (strings)… or "" where unknown."""
+        """Kind of an input's type: "f", "i", "u", "b", "O" (strings)… or "" if unknown."""
         value = self.inputs[index] if index < len(self.inputs) else None
         return "" if value is None else value.kind
 
     def dtype(self, index: int = 0) -> DType | None:
-        """Type of an input, where known."""
+        """Type of an input, if known."""
         value = self.inputs[index] if index < len(self.inputs) else None
         return None if value is None else value.dtype
 
     def rank(self, index: int = 0) -> int | None:
-        """Number of axes of an input, where known."""
+        """Number of axes of an input, if known."""
         value = self.inputs[index] if index < len(self.inputs) else None
         return None if value is None else value.rank
 
@@ -129,7 +129,7 @@ class Channels(NamedTuple):
     """Axes of the result."""
     size: int
     scaled: Callable[[Affine], Kernel | None]
-    """The same kernel, with its channels scaled and shifted; None where its constants could not hold that."""
+    """The same kernel, with its channels scaled and shifted; None if its constants could not hold that."""
 
 
 class Kernel(NamedTuple):
@@ -148,9 +148,9 @@ class Kernel(NamedTuple):
     uses: tuple[int, ...] | None = None
     """Inputs that are passed; None means all. Those that were bound at compile time are left out."""
     channels: Channels | None = None
-    """How its channels can be scaled and shifted at no cost; None where they cannot."""
+    """How its channels can be scaled and shifted at no cost; None if they cannot."""
     finished: Callable[[Finish], Kernel] | None = None
-    """The same kernel that lets a function change its result, part by part; None where it has no parts."""
+    """The same kernel that lets a function change its result, part by part; None if it has no parts."""
 
 
 def aligned(constant: Array, rank: int) -> Array:

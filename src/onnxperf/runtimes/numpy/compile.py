@@ -39,7 +39,7 @@ class Program:
 
 @dataclass(eq=False)
 class Compiler:
-    """Compiles one model in several modes; the graph is lowered once per set of overridden initialisers."""
+    """Compiles one model in several modes; the graph is lowered once per set of overridden initializers."""
 
     model: onnx.ModelProto
     fuse: bool = True
@@ -61,12 +61,12 @@ class Compiler:
 
     @property
     def lowered(self) -> Lowered:
-        """The graph as the steps that are run, with no initialiser overridden."""
+        """The graph as the steps that are run, with no initializer overridden."""
         self.program()
         return self._lowered[frozenset()]
 
     def program(self, overridden: Iterable[str] = (), mode: Mode = "run") -> Program:
-        """The compiled graph; initialisers in `overridden` are parameters, all others are bound."""
+        """The compiled graph; initializers in `overridden` are parameters, all others are bound."""
         chosen = frozenset(overridden)
         key = (chosen, mode)
         if key not in self._programs:

@@ -17,7 +17,7 @@ _STRING_BYTES = 64
 
 
 def most_bytes(node: Node) -> float | None:
-    """The most that all results can take; None where that is not known before they are computed.
+    """The most that all results can take; None if that is not known before they are computed.
 
     Declared shapes are not asked: they are claims of the model.
     """

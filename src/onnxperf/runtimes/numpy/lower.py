@@ -45,7 +45,7 @@ class Lowered:
     """A graph as steps."""
 
     inputs: tuple[Value, ...]
-    """Parameters: the graph's inputs (overridden initialisers included), then outer values that it reads."""
+    """Parameters: the graph's inputs (overridden initializers included), then outer values that it reads."""
     captures: tuple[str, ...]
     outputs: tuple[Value, ...]
     steps: list[Step] = field(default_factory=list)
@@ -70,7 +70,7 @@ def lower(
     overridden: Iterable[str] = (),
     holder: onnx.GraphProto | None = None,
 ) -> Lowered:
-    """Lower a graph; `outer` are the values that a subgraph can see, `overridden` initialisers become parameters.
+    """Lower a graph; `outer` are the values that a subgraph can see, `overridden` initializers become parameters.
 
     Its nodes must be sorted, and all that they read must exist. A graph without weights has them, and its inputs, in
     another one, its `holder`.

@@ -47,7 +47,7 @@ def _check_names(
     def check(name: str, reader: Callable[[], str]) -> None:
         if name and not any(name in scope for scope in scopes):
             raise BadModel(
-                f"{reader()} reads {quoted(name)}, which is not an input, an initialiser or the result of a node"
+                f"{reader()} reads {quoted(name)}, which is not an input, an initializer or the result of a node"
             )
 
     for node in nodes:

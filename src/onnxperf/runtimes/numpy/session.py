@@ -25,7 +25,7 @@ def open_session(model: Path | bytes, options: SessionOptions, recording: Record
 
 
 class NumpySession(Session):
-    """A compiled model; variants for overridden initialisers are compiled when they are needed."""
+    """A compiled model; variants for overridden initializers are compiled when they are needed."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
         self._compiler = Compiler(model)

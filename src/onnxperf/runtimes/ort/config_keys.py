@@ -1,4 +1,4 @@
-"""Every session and run config entry and every graph optimiser of onnxruntime 1.16 to 1.31: it ignores unknown ones.
+"""Every session and run config entry and every graph optimizer of onnxruntime 1.16 to 1.31: it ignores unknown ones.
 
 From onnxruntime's own headers at each release, compared with the texts inside its wheels.
 """
@@ -227,7 +227,7 @@ def check_value(key: str, value: str) -> None:
 
 
 def check_optimizer(name: str, version: str, providers: Collection[str] = ()) -> None:
-    """Refuse the name of a graph optimiser that this onnxruntime does not have."""
+    """Refuse the name of a graph optimizer that this onnxruntime does not have."""
     _check("graph optimiser", name, OPTIMIZERS, version, providers)
 
 

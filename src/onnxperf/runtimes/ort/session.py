@@ -94,10 +94,10 @@ def _settings(options: SessionOptions) -> onnxruntime.SessionOptions:
 
 
 def _level(name: OptLevel) -> Any:
-    """Onnxruntime's constant for a level of optimisation; not every version has all of them."""
+    """Onnxruntime's constant for a level of optimization; not every version has all of them."""
     level = getattr(onnxruntime.GraphOptimizationLevel, _LEVELS[name], None)
     if level is None:
-        raise SubjectError("failed", f"onnxruntime {onnxruntime.__version__} has no optimisation level {name!r}")
+        raise SubjectError("failed", f"onnxruntime {onnxruntime.__version__} has no optimization level {name!r}")
     return level
 
 
@@ -155,7 +155,7 @@ class OrtSession(Session):
         if options.arena == "shrinkage":
             self._run_entries["memory.enable_memory_arena_shrinkage"] = "cpu:0"
         self.run_options = self.new_run_options() if self._run_entries else None
-        """For every call; None where nothing was asked for."""
+        """For every call; None if nothing was asked for."""
         self.input_names = tuple(i.name for i in session.get_inputs())
         self.output_names = tuple(o.name for o in session.get_outputs())
         used = session.get_session_options()

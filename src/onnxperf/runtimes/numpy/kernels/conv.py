@@ -35,7 +35,7 @@ class _Tile(NamedTuple):
     source: tuple[slice, ...]
     """What the windows see of the input, without padding."""
     padded: tuple[int, ...] | None
-    """Shape of that with its padding; None where there is none."""
+    """Shape of that with its padding; None if there is none."""
     target: tuple[slice, ...]
     """Where the input lies within that."""
 

@@ -75,7 +75,7 @@ for _operator, (_since, _function) in _BINARY.items():
 
 @kernel("Div", since=7)
 def make_div(node: Node) -> Kernel | None:
-    """Divide; whole numbers are rounded towards zero, exactly."""
+    """Divide; whole numbers are rounded toward zero, exactly."""
 
     def divide(x: Array, y: Array) -> Array:
         # The remainder has the sign of x, so that x - remainder is a multiple of y nearer to zero.
@@ -113,7 +113,7 @@ def make_identity(_node: Node) -> Kernel:
 
 @kernel("Pow", since=7)
 def make_pow(node: Node) -> Kernel | None:
-    """A power; the result has the type of the base, whole numbers are rounded towards zero."""
+    """A power; the result has the type of the base, whole numbers are rounded toward zero."""
     dtype = node.dtype()
     if dtype is None or dtype.kind not in NUMBER_KINDS or node.kind(1) not in NUMBER_KINDS:
         return None
@@ -175,7 +175,7 @@ def make_reciprocal(node: Node) -> Kernel | None:
 
 @kernel("Erf", since=9)
 def make_erf(node: Node) -> Kernel | None:
-    """The error function, vectorised where scipy is installed."""
+    """The error function, vectorized where scipy is installed."""
     try:
         from scipy.special import erf
     except ImportError:

@@ -12,7 +12,7 @@ from onnxperf.runtimes.numpy.base import Array, Kernel, Node, kernel
 from onnxperf.runtimes.numpy.kernels.ml_linear import ML, Function
 
 LOOKUP_LIMIT = 64
-"""Up to so many numbers are looked up one by one, which is faster than a vectorised search."""
+"""Up to so many numbers are looked up one by one, which is faster than a vectorized search."""
 
 
 def _is_nan(key: Any) -> bool:

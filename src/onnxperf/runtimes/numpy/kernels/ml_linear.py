@@ -43,7 +43,7 @@ def declare(node: Node, index: int, dtype: Any, shape: Dims | None) -> None:
 
 
 def shape_of(node: Node) -> Dims | None:
-    """Shape of the first input, where known."""
+    """Shape of the first input, if known."""
     return None if node.inputs[0] is None else node.inputs[0].shape
 
 
@@ -128,7 +128,7 @@ _POST_TRANSFORMS: dict[str, Function | None] = {
 
 
 def post_transform(name: str, dtype: Any) -> tuple[bool, Function | None]:
-    """Whether that transform is known, and its function; None where it changes nothing."""
+    """Whether that transform is known, and its function; None if it changes nothing."""
     if name == "LOGISTIC":
         logistic = _logistic_of_opposite(dtype)
         return True, lambda x: logistic(np.negative(x))

@@ -1,4 +1,4 @@
-"""Ensembles of decision trees, vectorised over trees and rows.
+"""Ensembles of decision trees, vectorized over trees and rows.
 
 Every node becomes one comparison `x <= threshold`, whatever its mode was: other modes swap the branches, compare -x,
 or become chains. A comparison with NaN is false, so branch 0 is also where missing values go, and a leaf, whose

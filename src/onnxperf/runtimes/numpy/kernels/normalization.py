@@ -1,4 +1,4 @@
-"""Normalisations: by bound statistics, or by those of the data."""
+"""Normalizations: by bound statistics, or by those of the data."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _mean_square(x: Array, axes: tuple[int, ...]) -> Array:
 
 
 def _precision(node: Node) -> tuple[DType, DType] | None:
-    """Type of the data and that of its statistics: small floats are normalised in single precision."""
+    """Type of the data and that of its statistics: small floats are normalized in single precision."""
     dtype = node.dtype()
     if dtype is None or dtype.kind != "f" or dtype.isbuiltin != 1 or node.get("stash_type", 1) != 1:
         return None
@@ -300,7 +300,7 @@ _LRN_ELEMENTS = 1 << 16
 
 @kernel("LRN")
 def make_lrn(node: Node) -> Kernel | None:
-    """Every element divided by the energy of its neighbouring channels."""
+    """Every element divided by the energy of its neighboring channels."""
     dtype = node.dtype()
     if dtype is None or dtype.kind != "f":
         return None

@@ -1,4 +1,4 @@
-"""Quantised tensors: to and from whole numbers, and products of them."""
+"""Quantized tensors: to and from whole numbers, and products of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import onnx
 from onnxperf.runtimes.numpy.base import Array, Kernel, Node, kernel
 
 _SMALL = frozenset(map(np.dtype, (np.int8, np.uint8, np.int16, np.uint16)))
-"""Types that values are quantised to."""
+"""Types that values are quantized to."""
 _EXACT_TERMS = (1 << 24) // (255 * 255)
 """So many products of two bytes add up exactly in float32, which has a fast product of matrices."""
 
@@ -24,7 +24,7 @@ def _aligned(value: Array, rank: int, axis: int) -> Array:
 
 
 def _aligner(node: Node, index: int) -> Callable[[Array], Array] | None:
-    """What brings an input of scales or zero points into shape; None where it is not per tensor or per axis."""
+    """What brings an input of scales or zero points into shape; None if it is not per tensor or per axis."""
     rank, values = node.rank(), node.inputs[index]
     if rank is None or values is None or values.rank is None or values.rank > 1 or node.get("block_size", 0):
         return None
@@ -179,7 +179,7 @@ def make_matmul_integer(node: Node) -> Kernel | None:
 
 @kernel("QLinearMatMul", since=10)
 def make_qlinear_matmul(node: Node) -> Kernel | None:
-    """The product of two quantised matrices, quantised."""
+    """The product of two quantized matrices, quantized."""
     target = node.dtype(7)
     if target is None or target not in _SMALL or not _is_single(node, 1, 2, 4, 5, 6, 7):
         return None

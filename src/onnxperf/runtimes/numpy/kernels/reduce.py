@@ -91,7 +91,7 @@ def _l2(dtype: DType) -> Reduction:
 
 
 def _in_double_precision(make: Callable[[DType], Reduction]) -> Callable[[DType], Reduction]:
-    """Whole numbers are converted, and the result is rounded towards zero."""
+    """Whole numbers are converted, and the result is rounded toward zero."""
 
     def converted(dtype: DType) -> Reduction:
         if dtype.kind == "f":

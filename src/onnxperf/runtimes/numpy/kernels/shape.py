@@ -148,7 +148,7 @@ def make_split(node: Node) -> Kernel | None:
 def _slices(
     starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int], shape: Sequence[int | None]
 ) -> Index | None:
-    """The index of a range per axis; None where a size decides that is not known.
+    """The index of a range per axis; None if a size decides that is not known.
 
     Bounds beyond the ends are clamped by numpy as ONNX wants it, but for a start before the first element of an axis
     that is read backwards: ONNX begins with that element then.

@@ -65,7 +65,7 @@ class Windows(NamedTuple):
 
 
 def windows(node: Node, kernel: Sequence[int | str | None] | None = None) -> Windows | None:
-    """Read the attributes of a node; None where they are incomplete or contradict each other."""
+    """Read the attributes of a node; None if they are incomplete or contradict each other."""
     shape: tuple[Any, ...] = tuple(node.get("kernel_shape") or kernel or ())
     rank = len(shape)
     strides = tuple(node.get("strides") or (1,) * rank)

@@ -12,7 +12,7 @@ from onnxperf.runtimes.numpy.base import Kernel
 from onnxperf.runtimes.numpy.lower import Lowered, Step, arguments_of
 
 Pass = Callable[[Step, Step], Kernel | None]
-"""The kernel that does the work of a step and of the only reader of its result; None where there is none."""
+"""The kernel that does the work of a step and of the only reader of its result; None if there is none."""
 
 
 def join(lowered: Lowered, kernel_of: Pass) -> Lowered:

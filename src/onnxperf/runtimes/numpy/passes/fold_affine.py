@@ -41,7 +41,7 @@ def _affine(result: Value | None, step: Step, channels: Channels) -> Affine | No
 
 
 def _per_channel(constant: Any, channels: Channels) -> Any:
-    """A constant as one number per channel; None where it has more, or where it would enlarge the result."""
+    """A constant as one number per channel; None if it has more, or where it would enlarge the result."""
     if not isinstance(constant, np.ndarray) or constant.ndim > channels.rank:
         return None
     sizes = (1,) * (channels.rank - constant.ndim) + constant.shape
