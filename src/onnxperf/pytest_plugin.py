@@ -194,9 +194,9 @@ def _ended(subject: Subject) -> str:
 
 def _times(found: Comparison) -> str:
     """The time of a subject relative to the baseline, as a ratio with its interval."""
-    from onnxperf.wording.numbers import factor
+    from onnxperf.wording.numbers import factor, interval
 
-    return f"{factor(found.ratio)} times its time (95 % CI {factor(found.low)}–{factor(found.high)})"
+    return f"{factor(found.ratio)} times its time (95 % CI {interval(found.low, found.high)})"
 
 
 # ---------------------------------------------------------------- all races
