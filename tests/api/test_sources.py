@@ -137,11 +137,11 @@ def test_a_keras_model_with_a_layer_of_ones_own_is_checked_in_a_worker() -> None
         ("usable_source.py:take", "usable_source.py' has no function 'take'; choose from: make"),
         ("usable_source.py:number", "usable_source.py' has no function 'number'; choose from: make"),
         ("nowhere.pt2", "no such file: 'nowhere.pt2'"),
-        ("model.pt", "'model.pt' is a pickle, which may run any code when it is loaded: write a function that builds"),
+        ("model.pt", "'model.pt' is a pickle, which may run arbitrary code when loaded: write a function that builds"),
         ("model.PTH", "give FILE.py:function"),
         ("model.joblib", "is a pickle"),
         ("model.pkl", "is a pickle"),
-        ("model.h5", "is in the format that preceded .keras, which may hold code: write a function"),
+        ("model.h5", "is in the old format before .keras, which may contain code: write a function"),
     ],
 )
 def test_a_source_that_cannot_be_loaded_is_refused(

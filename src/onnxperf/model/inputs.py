@@ -149,7 +149,7 @@ def _checked(signature: Signature, value: Any, cast: bool) -> Array:
     if not _is_castable(array.dtype, expected):
         raise BadFeed(f"{wrong}; convert it first")
     if not cast:
-        raise BadFeed(f"{wrong}; convert it first, or use `cast` to convert it in every timed call")
+        raise BadFeed(f"{wrong}; convert it first, or use `cast` to convert it inside the timed call")
     return array
 
 
@@ -219,7 +219,7 @@ def _few(notes: list[str]) -> list[str]:
 
 def _notes_on_tables(missing: list[Signature], options: InputOptions, sizes: Mapping[str, int]) -> list[str]:
     return [
-        f"{s.name} limited to 0 to {sizes[s.name] - 1} (embedding size)"
+        f"{s.name} limited to 0–{sizes[s.name] - 1} (embedding size)"  # noqa: RUF001
         for s in missing
         if s.name in sizes and s.name not in options.ranges and not is_mask(s.name, numpy_dtype(s.dtype))
     ]
@@ -227,7 +227,7 @@ def _notes_on_tables(missing: list[Signature], options: InputOptions, sizes: Map
 
 def _notes_on_casts(signatures: list[Signature], checked: Mapping[str, Array]) -> list[str]:
     return [
-        f"{s.name} is cast from {_dtype_text(checked[s.name].dtype)} to {s.dtype} in every timed call"
+        f"{s.name} is cast from {_dtype_text(checked[s.name].dtype)} to {s.dtype} inside the timed call"
         for s in signatures
         if s.name in checked and checked[s.name].dtype != numpy_dtype(s.dtype)
     ]

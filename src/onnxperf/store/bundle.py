@@ -149,7 +149,7 @@ def _check_members(archive: zipfile.ZipFile, size_bytes: int) -> None:
     members = archive.infolist()
     names = [member.filename for member in members]
     if len(names) > _MOST_RUNS or len(set(names)) != len(names):
-        raise ValueError("it contains too many files, or duplicates")
+        raise ValueError("it contains too many files, or one of them twice")
     if _MANIFEST not in names or archive.getinfo(_MANIFEST).file_size > _LARGEST_MANIFEST:
         raise ValueError(f"it has no {_MANIFEST}")
     strange = next((name for name in names if name != _MANIFEST and not _MEMBER.fullmatch(name)), None)
