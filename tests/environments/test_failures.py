@@ -49,7 +49,7 @@ UNREACHABLE = "the package registry cannot be reached"
         (PIP_RETRIED + PIP_NAME, UNREACHABLE),
         (
             PIP_CONFLICT,
-            "conflict with each other or with the worker's requirements: Cannot install numpy==1 and onnxruntime==1.30.0",
+            "or with the worker's requirements: Cannot install numpy==1 and onnxruntime==1.30.0",
         ),
         (UV_VERSION, ": there is no version of onnxruntime==9.9"),
         (UV_BOXED, ": onnxruntime==1.20.1 depends on numpy>=1.21.6"),

@@ -153,9 +153,9 @@ def test_another_value_is_refused_with_the_valid_ones(key: str, value: str, mess
 @pytest.mark.parametrize(
     ("name", "version", "message"),
     [
-        ("GeluFusion", "1.20.1", r"graph optimiser 'GeluFusion' was removed after onnxruntime 1\.19"),
+        ("GeluFusion", "1.20.1", r"graph optimizer 'GeluFusion' was removed after onnxruntime 1\.19"),
         ("GeluFusionL1", "1.19.2", r"was added in onnxruntime 1\.20"),
-        ("ConstantFold", "1.31.1", r"unknown graph optimiser 'ConstantFold'; choose from: ConstantFolding"),
+        ("ConstantFold", "1.31.1", r"unknown graph optimizer 'ConstantFold'; choose from: ConstantFolding"),
     ],
 )
 def test_a_graph_optimiser_that_the_release_lacks_is_one_line(name: str, version: str, message: str) -> None:

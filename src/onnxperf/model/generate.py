@@ -130,7 +130,7 @@ def too_large(size_bytes: int) -> str:
     """Why an input of this size is rejected, as a phrase."""
     free = free_memory()
     of = f" (of {size(free.limit_bytes)}: {free.source})" if free.source else ""
-    return f"needs {size(size_bytes)}, in {COPIES} copies at a time; {size(free.free_bytes)} are free{of}"
+    return f"needs {size(size_bytes)} in each of {COPIES} copies; {size(free.free_bytes)} are free{of}"
 
 
 def _integers(rng: np.random.Generator, dtype: DType, shape: Shape, bounds: Range) -> Array:

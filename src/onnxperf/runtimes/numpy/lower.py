@@ -226,7 +226,7 @@ def _own_bytes(result: Any, constants: Iterable[Any]) -> int:
 
 
 def _initialiser(name: str) -> str:
-    return f"initialiser {quoted(name)}"
+    return f"initializer {quoted(name)}"
 
 
 def _is_random(proto: onnx.NodeProto) -> bool:

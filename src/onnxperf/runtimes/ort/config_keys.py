@@ -228,7 +228,7 @@ def check_value(key: str, value: str) -> None:
 
 def check_optimizer(name: str, version: str, providers: Collection[str] = ()) -> None:
     """Reject the name of a graph optimizer that this onnxruntime does not have."""
-    _check("graph optimiser", name, OPTIMIZERS, version, providers)
+    _check("graph optimizer", name, OPTIMIZERS, version, providers)
 
 
 def known(entries: Iterable[KnownName], version: str) -> list[str]:
