@@ -67,7 +67,7 @@ def reshape(draft: Draft, value: int, shape: Shape) -> tuple[Draft, int]:
 
 
 def arrange(draft: Draft, term: Term, letters: Letters, setting: Setting) -> list[tuple[Draft, Term]]:
-    """Alternatives to bring the axes of a term into an order, the plain one first."""
+    """Ways to bring the axes of a term into an order, the plain one first."""
     if term.letters == letters:
         return [(draft, term)]
     perm = tuple(term.letters.index(letter) for letter in letters)

@@ -1,4 +1,4 @@
-"""All alternatives to contract two tensors: matrix products in any layout, elementwise products, loops over a batch."""
+"""All ways to contract two tensors: matrix products in any layout, elementwise products, loops over a batch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Way = tuple[Draft, Term]
 
 _MAX_ITERATIONS = 64
 _BODIES = 2
-"""Number of alternatives tried for one iteration."""
+"""Maximum number of ways to compute one iteration that are tried."""
 _MAX_GROWTH = 8
 """Maximum size of an elementwise product, relative to its inputs and output."""
 
@@ -67,7 +67,7 @@ def roles(left: Letters, right: Letters, keep: Set[str]) -> Groups:
 def contractions(
     draft: Draft, pair: tuple[Term, Term], keep: Set[str], target: Letters, setting: Setting, loops: bool = True
 ) -> Iterator[Way]:
-    """Every alternative to contract two terms; `target` is the preferred order of axes."""
+    """Every way to contract two terms; `target` is the preferred order of axes."""
     for left, right in (pair, pair[::-1]):
         groups = roles(left.letters, right.letters, keep)
         if groups.inner:

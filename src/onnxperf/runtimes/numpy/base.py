@@ -14,7 +14,7 @@ from onnxperf.records.view import Dims
 
 DType = np.dtype[Any]
 Array = np.ndarray[Any, DType]
-"""Arguments and results of kernels; a result without axes may be a numpy scalar, which supports the same."""
+"""Arguments and results of kernels; a result without axes may be a numpy scalar, which supports the same operations."""
 
 
 @dataclass(eq=False)

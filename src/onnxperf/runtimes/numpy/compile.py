@@ -97,7 +97,7 @@ class Compiler:
 
 
 def _inferred(outline: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with inferred types; if inference fails, the model is compiled with less knowledge."""
+    """The model with inferred types; if inference fails, the model is compiled with fewer known types."""
     try:
         return inferred(outline)
     except Exception:

@@ -47,7 +47,7 @@ def _numbers(node: Node, index: int) -> list[int]:
 
 
 def _all_inputs(node: Node) -> float:
-    """At most all elements of all inputs, plus their axes (for results that are shapes)."""
+    """At most the elements of all inputs, plus one shape (for results that are shapes)."""
     return sum(map(prod, _shapes(node))) + max(map(len, _shapes(node)), default=0)
 
 

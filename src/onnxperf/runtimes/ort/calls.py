@@ -202,7 +202,7 @@ def _call_io_binding(session: OrtSession, feeds: Arrays) -> Caller:
 
 
 def _call_fixed(session: OrtSession, feeds: Arrays) -> Caller:
-    """Keep the buffers; their results are copied, and if an input no longer fits, they are created again."""
+    """Keep the buffers; their results are copied, and if these no longer fit, new buffers are created."""
     run, quietly = session.ort._sess.run_with_iobinding, session.new_run_options()
     quietly.log_severity_level = 4
     spare = [_fixed_buffers(session, feeds)]
