@@ -71,7 +71,7 @@ def test_other_records_come_back_whole(store: Store) -> None:
     run = store.keep(CHECK, "check", "differs", answer="no")
     assert store.load_record(run) == CHECK
     assert (store.find(run).command, store.find(run).status, store.find(run).answer) == ("", "differs", "no")
-    with pytest.raises(BadOption, match=rf"run {run} is not a race but a Check"):
+    with pytest.raises(BadOption, match=rf"run {run} is not a race \(record: Check\)"):
         store.load(run)
 
 

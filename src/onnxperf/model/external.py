@@ -42,7 +42,7 @@ def _check_file(location: str, model_path: Path, tensor: str, what: str) -> int:
     """The size of a file, after checking that a model may read it."""
     stored = f"{what} stores tensor {tensor!r} in {location!r}"
     if not location:
-        raise BadModel(f"{what} is damaged: tensor {tensor!r} is external but gives no file")
+        raise BadModel(f"{what} is damaged: tensor {tensor!r} is external but has no file name")
     spelled = PureWindowsPath(location)  # parses both kinds of slashes
     file = model_path.parent / location
     try:

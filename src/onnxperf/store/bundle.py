@@ -156,7 +156,7 @@ def _check_members(archive: zipfile.ZipFile, size_bytes: int) -> None:
     if strange is not None:
         raise ValueError(f"it contains {strange[:80]!r}, which does not belong in a bundle")
     if any(member.compress_type not in _METHODS or member.flag_bits & _ENCRYPTED for member in members):
-        raise ValueError("a file in it is encrypted, or compressed in an unusual way")
+        raise ValueError("a file in it is encrypted, or compressed with an unsupported method")
     total = sum(member.file_size for member in members)
     if total > max(_SMALL, _LARGEST_RATIO * size_bytes):
         raise ValueError(f"it would unpack to {total} bytes, far more than runs need")

@@ -184,7 +184,7 @@ class Store:
         record = self.load_record(run)
         if not isinstance(record, Bench):
             kind = type(record).__name__
-            raise BadOption(f"run {run} is not a race but a {kind}; print it with: onnxperf runs show {run}")
+            raise BadOption(f"run {run} is not a race (record: {kind}); print it with: onnxperf runs show {run}")
         return record
 
     def load_record(self, run: str) -> Document:
