@@ -70,7 +70,7 @@ def _command(show: Show[Any]) -> str:
 def _row(show: Show[Any]) -> str:
     own = [f"`{suffix}`: {each.holds}" for suffix, each in show.own.items()]
     cells = [_command(show), ", ".join(show.tables), ", ".join(show.charts), "; ".join(own)]
-    return f"| {' | '.join(cell or '–' for cell in cells)} |"  # noqa: RUF001
+    return f"| {' | '.join(cell or '–' for cell in cells)} |"
 
 
 if __name__ == "__main__":

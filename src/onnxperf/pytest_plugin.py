@@ -268,7 +268,7 @@ def _print(record: Bench, config: pytest.Config, terminalreporter: Any) -> None:
     limit = config.getoption("onnxperf_max_slowdown")
     races = list(zip(record.cases, _kept(record.cases, limit), strict=True))
     text = io.StringIO()
-    console = PageConsole(file=text, force_terminal=terminalreporter.hasmarkup, highlight=False)
+    console = PageConsole(file=text, force_terminal=terminalreporter.hasmarkup)
     print_page(races_page(races, limit or ""), console)
     terminalreporter.write("".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines()))
     if undecided := undecided_in(races):

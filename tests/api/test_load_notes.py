@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import onnxperf
-from onnxperf.analyze.answers.race import is_disturbance, note_on_others
+from onnxperf.analyze.answers.race import note_on_others
 from onnxperf.render.kit.console import page_text
+from onnxperf.wording.busy import is_busy_text
 
 MEASURED: dict[str, Callable[[Path], Any]] = {
     "profile": lambda model: onnxperf.profile(model, calls=3, threads=1),
@@ -29,7 +30,7 @@ def test_other_programs_are_noted_once(
 ) -> None:
     monkeypatch.setattr("onnxperf.measure.machine.load.share_of_others", lambda _start, _end: share)
     result = MEASURED[what](linear_path)
-    assert sum(map(is_disturbance, _notes(result.record))) == times
+    assert sum(map(is_busy_text, _notes(result.record))) == times
     assert page_text(result.page()).count("other programs used 40 %") == times
     if times:
         assert note_on_others(share)[0] in _notes(result.record)

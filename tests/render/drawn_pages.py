@@ -7,9 +7,7 @@ import re
 from html.parser import HTMLParser
 from typing import Any
 
-from rich.console import Console
-
-from onnxperf.render.kit.console import print_page
+from onnxperf.render.kit.console import PageConsole, print_page
 from onnxperf.render.kit.html import page_html
 from onnxperf.render.kit.page import Page
 
@@ -22,7 +20,7 @@ def printed(page: Page, width: int = 120, encoding: str = "utf-8", colour: bool 
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
     system: Any = "standard" if colour else None
-    console = Console(file=stream, width=width, color_system=system, force_terminal=colour, legacy_windows=False)
+    console = PageConsole(file=stream, width=width, color_system=system, force_terminal=colour, legacy_windows=False)
     print_page(page, console)
     return raw.getvalue().decode(encoding)
 

@@ -31,10 +31,10 @@ def two_cases() -> BenchResult:
 
 
 SUBJECT_COLUMNS = (
-    "name runtime call time_ns time_low_ns time_high_ns own_time_ns unsteady varies slow_launches speedup speedup_low "
-    "speedup_high verdict status reason min_ns median_ns median_low_ns median_high_ns p90_ns p90_low_ns p90_high_ns "
-    "p99_ns p99_low_ns p99_high_ns max_ns items_per_s cpu_ns mean_ns mean_low_ns mean_high_ns deviation_ns load_ns "
-    "first_call_ns input_bytes"
+    "name runtime call time_ns time_low_ns time_high_ns own_time_ns unsteady varies slow_launches min_ns median_ns "
+    "median_low_ns median_high_ns p90_ns p90_low_ns p90_high_ns p99_ns p99_low_ns p99_high_ns max_ns items_per_s "
+    "speedup speedup_low speedup_high verdict status reason cpu_ns mean_ns mean_low_ns mean_high_ns deviation_ns "
+    "load_ns first_call_ns input_bytes"
 )
 
 

@@ -123,8 +123,8 @@ def test_no_name_breaks_a_markdown_table(name: str) -> None:
 
 def test_markdown_names_the_case_its_answer_and_what_failed() -> None:
     text = to_markdown(examples.bench(examples.case(examples.subject("run_c"), examples.failed(reason="a|b"))))
-    assert text.startswith("**linear.onnx** · batch=1000 · Intel Xeon")
-    assert "\n\n| name | time | speedup | verdict | status |" in text
+    assert text.startswith("**linear.onnx** · batch=1000 · 2 threads · onnxruntime")
+    assert "\n\n| name | time | min | p50 |" in text
     assert "| run\\_c | 8.43 µs |" in text
     assert "ort-values is fastest" in text
     assert "- io-binding: a\\|b" in text

@@ -8,7 +8,7 @@ from onnxperf.records.runs import RunStatus
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import Chart, size_unit
 from onnxperf.render.kit.column import BYTES, NAME, Column
-from onnxperf.render.kit.page import Heading, Page, Section, closing
+from onnxperf.render.kit.page import Heading, Page, Section, answered
 from onnxperf.render.kit.table import Footer, Table
 from onnxperf.results.base import Result, Show
 from onnxperf.results.formats import Format
@@ -54,7 +54,7 @@ def sizes_charts(record: Toy) -> list[Chart]:
 
 def toy_page(record: Toy) -> Page:
     """The sizes of the parts."""
-    return [Heading("toy"), Section("Parts", sizes_charts(record)), *closing(record.answer)]
+    return [Heading("toy"), Section("Parts", sizes_charts(record)), *answered(record.answer)]
 
 
 TOY = Show(
@@ -84,7 +84,7 @@ class Plain(Struct, frozen=True):
     answer: str = ""
 
 
-PLAIN = Show(Plain, "plain", lambda record: closing(record.answer))
+PLAIN = Show(Plain, "plain", lambda record: answered(record.answer))
 
 
 class PlainResult(Result[Plain]):

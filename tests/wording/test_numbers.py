@@ -55,8 +55,8 @@ def in_ns(text: str) -> float:
 @pytest.mark.parametrize(
     ("ns", "text"),
     [
-        (None, "–"),  # noqa: RUF001
-        (math.nan, "–"),  # noqa: RUF001
+        (None, "–"),
+        (math.nan, "–"),
         (0, "0.00 ns"),
         (9.996, "10.0 ns"),
         (950, "950 ns"),
@@ -90,8 +90,8 @@ def test_a_duration_is_never_a_thousand_of_a_unit_and_is_right_to_half_a_percent
 @pytest.mark.parametrize(
     ("count", "text"),
     [
-        (None, "–"),  # noqa: RUF001
-        (math.nan, "–"),  # noqa: RUF001
+        (None, "–"),
+        (math.nan, "–"),
         (0, "0 B"),
         (999, "999 B"),
         (999.6, "1.00 kB"),
@@ -110,7 +110,7 @@ def test_a_size_counts_in_powers_of_ten(count: float | None, text: str) -> None:
 @pytest.mark.parametrize(
     ("count", "text"),
     [
-        (None, "–"),  # noqa: RUF001
+        (None, "–"),
         (0, "0 MB"),
         (40, "<0.001 MB"),
         (40_200, "0.04 MB"),
@@ -134,7 +134,7 @@ def test_a_size_is_never_a_thousand_of_a_unit(count: float) -> None:
 @pytest.mark.parametrize(
     ("count", "text"),
     [
-        (None, "–"),  # noqa: RUF001
+        (None, "–"),
         (0, "0.00"),
         (-4000, "0.00"),
         (65_536, "0.07"),
@@ -150,22 +150,41 @@ def test_megabytes_have_one_unit_for_a_whole_column(count: float | None, text: s
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (None, "–"),  # noqa: RUF001
-        (math.inf, "–"),  # noqa: RUF001
-        (0.00004, "4e-05×"),  # noqa: RUF001
-        (0.007, "0.0070×"),  # noqa: RUF001
-        (0.6535, "0.653×"),  # noqa: RUF001
-        (1.0, "1.000×"),  # noqa: RUF001
-        (2.345, "2.35×"),  # noqa: RUF001
-        (123.4, "123×"),  # noqa: RUF001
+        (None, "–"),
+        (math.inf, "–"),
+        (0.00004, "4e-05×"),
+        (0.007, "0.0070×"),
+        (0.6535, "0.65×"),
+        (1.0, "1.00×"),
+        (2.345, "2.35×"),
+        (123.4, "123×"),
     ],
 )
-def test_a_ratio_shows_a_tenth_of_a_percent_near_one(value: float | None, text: str) -> None:
+def test_a_ratio_shows_hundredths_near_one(value: float | None, text: str) -> None:
     assert ratio(value) == text
 
 
+@pytest.mark.parametrize(
+    ("value", "ends", "text", "within"),
+    [
+        (1.62, (1.59, 1.66), "1.62×", "1.59–1.66"),
+        (1.001, (0.9996, 1.003), "1.001×", "1.000–1.003"),
+        (0.0070, (0.0069, 0.0071), "0.0070×", "0.0069–0.0071"),
+        (23.14, (22.5, 23.6), "23.1×", "22.5–23.6"),
+        (230.4, (228.0, 231.0), "230×", "228–231"),
+        (2.0, (2.0, 2.0), "2.00×", "2.00–2.00"),
+        (1.00000004, (1.0, 1.00000008), "1.000×", "1.000–1.000"),
+    ],
+)
+def test_a_ratio_has_as_many_decimals_as_its_interval(
+    value: float, ends: tuple[float, float], text: str, within: str
+) -> None:
+    assert ratio(value, ends) == text
+    assert interval(*ends) == within
+
+
 def test_an_interval_without_an_end_is_a_dash() -> None:
-    assert interval(0.99, 1.01) == "0.990…1.010"
+    assert interval(0.99, 1.01) == "0.99–1.01"
     assert interval(None, 1.01) == NOTHING
 
 
@@ -224,7 +243,7 @@ def test_only_the_whole_is_a_hundred_percent(share: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(None, NOTHING), (0.05, "0.0500"), (0.99, "0.990"), (1.0516, "1.052"), (12.34, "12.3")]
+    ("value", "text"), [(None, NOTHING), (0.05, "0.050"), (0.99, "0.99"), (1.0516, "1.05"), (12.34, "12.3")]
 )
 def test_a_factor_is_a_speedup_without_its_sign(value: float | None, text: str) -> None:
     assert factor(value) == text
@@ -246,7 +265,7 @@ def test_times_in_sentences_have_no_zeros_at_the_end(ns: float, text: str) -> No
 
 @pytest.mark.parametrize(
     ("rate", "text"),
-    [(None, "–"), (math.inf, "–"), (1.234, "1.23"), (15.04, "15.0"), (1284.2, "1,284")],  # noqa: RUF001
+    [(None, "–"), (math.inf, "–"), (1.234, "1.23"), (15.04, "15.0"), (1284.2, "1,284")],
 )
 def test_rates_are_grouped(rate: float | None, text: str) -> None:
     assert per_second(rate) == text

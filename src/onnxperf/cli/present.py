@@ -196,13 +196,23 @@ def abandon_stdout() -> None:
 def show(result: R, output: Output, page: Callable[[R], Page] | None = None) -> None:
     """Print the page, or only the answer; on stderr where standard output belongs to another program."""
     from onnxperf.render.kit.console import print_page
+    from onnxperf.render.kit.page import with_foot
 
     if output.quiet:
         if result.answer:
             print_text(result.answer, stderr=output.to_stdout)
     else:
         console = make_console(stderr=output.to_stdout, wide=output.wide)
-        print_page(page(result) if page is not None else result.page(), console, as_flags)
+        shown = page(result) if page is not None else result.page()
+        print_page(with_foot(shown, _about_run(result, output)), console, as_flags)
+
+
+def _about_run(result: Result[Any], output: Output) -> list[str]:
+    """Under which name the run was saved, and how to see all of it."""
+    if not result.run:
+        return []
+    more = [] if output.wide else ["all figures: onnxperf runs show last --wide"]
+    return [f"saved as run {result.run}", *more]
 
 
 def _log(result: Result[Any], output: Output) -> None:
@@ -274,7 +284,7 @@ def make_console(stderr: bool = False, wide: bool = False) -> Console:
     """Where pages are printed: on stderr if stdout belongs to another program; a `wide` one breaks no line itself."""
     from onnxperf.render.kit.console import PageConsole
 
-    return PageConsole(stderr=stderr, highlight=False, width=_WIDE if wide else None, soft_wrap=wide)
+    return PageConsole(stderr=stderr, width=_WIDE if wide else None, soft_wrap=wide)
 
 
 def make_progress(quiet: bool) -> Progress:

@@ -61,7 +61,7 @@ class Result(Generic[R]):
     """What a public function returns: a view on its record that makes tables, charts and files."""
 
     show: ClassVar[Show[Any]]
-    """How its record is shown; a record without a class of its own is found by its type."""
+    """How its record is shown; without one, it is found by the type of the record."""
 
     def __init__(self, record: R) -> None:
         self.record = record
@@ -70,7 +70,7 @@ class Result(Generic[R]):
         self.tags: dict[str, str] = {}
         """Tags of that run."""
         self.unwritten = ""
-        """A file that was requested and could not be written; a note says why."""
+        """A requested file that could not be written; a note gives the reason."""
 
     @property
     def shown(self) -> Show[R]:
@@ -118,7 +118,7 @@ class Result(Generic[R]):
 
     @property
     def has_answer(self) -> bool:
-        """Whether it has the decision and the files that were requested."""
+        """Whether it has the decision and the requested files."""
         return True
 
     # ---------------------------------------------------------------- tables
@@ -184,7 +184,7 @@ class Result(Generic[R]):
         return page_markdown(self.page())
 
     def story(self) -> Story:
-        """The result as an HTML page tells it."""
+        """The result as an HTML page shows it."""
         return story_of(self.record, self.kind, self.topic, limits_of(self.record), self.page())
 
     def to_html(self) -> str:
@@ -257,7 +257,7 @@ def shows() -> dict[type[Struct], Show[Any]]:
 
 @cache
 def result_classes() -> dict[type[Struct], type[Result[Any]]]:
-    """The class of result for every kind of record: its own where it has methods of its own."""
+    """The class of result for every kind of record: `Result`, or one with more methods."""
     found = [each for module in _modules() for each in vars(module).values() if isinstance(each, type)]
     own = {each.show.record: each for each in found if issubclass(each, Result) and hasattr(each, "show")}
     return {record: own.get(record, Result) for record in shows()}

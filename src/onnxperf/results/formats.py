@@ -24,13 +24,13 @@ class Format(NamedTuple):
     holds: str
     """What a file of this kind holds, for the documentation."""
     make: Callable[[Any, Wanted], bytes]
-    """Its bytes, from a result and what was chosen."""
+    """Its bytes, from a result and the chosen table or chart."""
     of: Literal["record", "page", "table", "chart", "own"] = "own"
     """What a result needs to have for it."""
     requires: Callable[[], object] | None = None
     """Raises MissingExtra where the library for it is not installed."""
     binary: bool = False
-    """Whether it is no text, and not for a terminal."""
+    """Whether it is binary, so not for a terminal."""
 
 
 def _sheet(result: Any, wanted: Wanted) -> Any:

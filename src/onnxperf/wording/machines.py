@@ -17,6 +17,7 @@ _EXTENSIONS = {
     "SVE": r"sve\w*",
 }
 """Vector extensions that decide how fast a model runs, by the flags of the kernel."""
+_WIDEST = ("NEON", "SVE", "AVX2", "AVX512", "AMX")
 _DECORATION = re.compile(r"\((R|TM)\)| CPU(?= @|$)| @ .*$", re.IGNORECASE)
 
 
@@ -26,6 +27,15 @@ def cpu_name(text: str) -> str:
 
 
 def extensions_text(flags: Sequence[str]) -> str:
-    """Vector extensions as people name them: `AVX2, AVX512, VNNI`; of one that has none of these, its flags."""
-    found = [name for name, flag in _EXTENSIONS.items() if any(re.fullmatch(flag, each) for each in flags)]
-    return ", ".join(found or flags)
+    """Vector extensions as people name them: `AVX2, AVX512, VNNI`; if none of these is known, the flags."""
+    return ", ".join(_extensions(flags) or flags)
+
+
+def widest_extension(flags: Sequence[str]) -> str:
+    """The widest of its vectors, for headings: `AVX512`."""
+    found = [name for name in _extensions(flags) if name in _WIDEST]
+    return next((name for name in reversed(_WIDEST) if name in found), "")
+
+
+def _extensions(flags: Sequence[str]) -> list[str]:
+    return [name for name, flag in _EXTENSIONS.items() if any(re.fullmatch(flag, each) for each in flags)]

@@ -1,4 +1,4 @@
-"""Texts from outside (names, reasons, notes) made safe to show, and shortened where there is little room."""
+"""Texts from outside (names, reasons, notes) made safe to show, and shortened if there is little room."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _FORMULA_SIGNS = frozenset("=+-@")
 # Our own signs in a terminal that cannot show them.
 _PLAIN = str.maketrans(
-    {"µ": "u", "×": "x", "±": "+-", "–": "-", "…": "..", "·": "|", "░": ".", "█": "#", "▒": "="}  # noqa: RUF001
-    | {"─": "-", "│": "|", "├": "|", "└": "`"}
+    {"µ": "u", "×": "x", "±": "+-", "–": "-", "…": "..", "·": "|", "░": ".", "█": "#", "▒": "="}
+    | {"─": "-", "│": "|", "├": "|", "└": "`", "●": "o", "◂": "<", "▸": ">"}
+    | {"✓": "+", "✗": "-", "≈": "=", "≠": "!=", "⛔": "!", "⚠": "!", "→": "->"}
 )
 
 _SEPARATORS = "/._ :"
@@ -34,7 +35,7 @@ def visible_lines(text: str, encoding: str = "utf-8") -> str:
 
 
 def one_line(text: object) -> str:
-    """The text of an error, or whatever else it is, without its line breaks."""
+    """The text of an error or another object without line breaks."""
     return " ".join(str(text).split())
 
 
@@ -126,7 +127,7 @@ def text_width(text: str) -> int:
 
 
 def shortened(text: str, width: int, mark: str = "…") -> str:
-    """The text with a mark in place of its middle where it is too wide: the ends of a name differ the most."""
+    """The text with a mark in place of its middle if it is too wide: the ends of names differ the most."""
     if text_width(text) <= width:
         return text
     room = max(width - len(mark), 0)
@@ -135,7 +136,7 @@ def shortened(text: str, width: int, mark: str = "…") -> str:
 
 
 def cut(text: str, width: int, mark: str = "…") -> str:
-    """The text with a mark in place of its end where it is too wide: what a sentence begins with matters most."""
+    """The text with a mark in place of its end if it is too wide: the start of a sentence matters most."""
     if text_width(text) <= width:
         return text
     return _start(text, max(width - len(mark), 0)).rstrip() + mark[:width]

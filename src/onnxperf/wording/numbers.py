@@ -5,22 +5,26 @@ from __future__ import annotations
 import math
 from typing import TypeGuard
 
-NOTHING = "–"  # noqa: RUF001
+NOTHING = "–"
 """In place of a number that is not known."""
 
 _MAGNITUDES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _DURATIONS = ((1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s"))
+_DECIMALS = ((99.5, 0), (9.995, 1), (0.0995, 2), (0.00995, 3))
+"""Of ratios, from which one on."""
+Ends = tuple[float, float]
+"""Of an interval."""
 _SIZES = ((1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
 """Powers of ten, in which arrays are counted most easily."""
 
 
 def duration(ns: float | None) -> str:
-    """A time such as `8.43 µs`; a dash where there is none."""
+    """A time such as `8.43 µs`; a dash for None."""
     return _humane(ns, _DURATIONS) if _known(ns) else NOTHING
 
 
 def microseconds(us: float | None) -> str:
-    """A time such as `43 µs` or `1.20 ms`; a trace counts whole microseconds, so there are no digits below them."""
+    """A time such as `43 µs` or `1.20 ms`; traces have whole microseconds, so there are no digits below them."""
     if us is None or abs(us) >= 999.5:
         return duration(None if us is None else us * 1e3)
     return f"{us:.3g} µs"
@@ -35,7 +39,7 @@ def time_text(ns: float) -> str:
 
 
 def size(count: float | None) -> str:
-    """A number of bytes such as `240 MB`; there is no part of a byte."""
+    """A number of bytes such as `240 MB`; bytes have no decimals."""
     if not _known(count):
         return NOTHING
     whole = round(count)
@@ -69,19 +73,33 @@ def in_megabytes(count: float | None) -> str:
     return f"{_without_zeros(f'{millions:.{decimals}f}' if small else _three_digits(millions))} MB"
 
 
-def factor(value: float | None) -> str:
-    """A speedup such as `1.052`, without its sign."""
-    return _factor(value) if _known(value) else NOTHING
+def factor(value: float | None, ends: Ends | None = None) -> str:
+    """A ratio such as `1.62`, with more decimals if its interval is narrow."""
+    if not _known(value):
+        return NOTHING
+    return f"{value:.2g}" if 0 < abs(value) < 0.001 else f"{value:.{_decimals(value, ends)}f}"
 
 
-def ratio(value: float | None) -> str:
-    """A speedup such as `1.052×`."""  # noqa: RUF002
-    return f"{_factor(value)}×" if _known(value) else NOTHING  # noqa: RUF001
+def ratio(value: float | None, ends: Ends | None = None) -> str:
+    """A ratio with its sign, such as `1.62×`."""
+    return f"{factor(value, ends)}×" if _known(value) else NOTHING
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """The two ends of a speedup's interval."""
-    return f"{_factor(low)}…{_factor(high)}" if _known(low) and _known(high) else NOTHING
+    """Both ends of the interval of a ratio, such as `1.59–1.66`."""
+    if not _known(low) or not _known(high):
+        return NOTHING
+    return f"{factor(low, (low, high))}–{factor(high, (low, high))}"
+
+
+def ratio_within(value: float, ends: Ends | None) -> tuple[str, str]:
+    """A ratio, and behind it ` (95 % CI 1.59–1.66)`, or nothing if it has no interval."""
+    return ratio(value, ends), "" if ends is None else f" (95 % CI {interval(*ends)})"
+
+
+def exact(value: float | None) -> str:
+    """A ratio of counts such as `1.052×`: no noise hides its third decimal."""
+    return f"{value:.3f}×" if _known(value) else NOTHING
 
 
 def percent(share: float | None) -> str:
@@ -90,7 +108,7 @@ def percent(share: float | None) -> str:
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """A plain number with three significant digits, and without an exponent where it is large."""
+    """A plain number with three significant digits, without an exponent if it is large."""
     return f"{value:.{digits}g}" if abs(value) < 0.995 * 10**digits else f"{value:.0f}"
 
 
@@ -105,9 +123,11 @@ def tick(value: float) -> str:
 
 
 def per_second(rate: float | None) -> str:
-    """How many things a second, such as `15.0` or `1,284`."""
+    """How many things a second, such as `15.0`, `1,284` or `10.6 M`."""
     if not _known(rate):
         return NOTHING
+    if rate >= 99_950:
+        return next(f"{_three_digits(rate / scale)} {unit}" for scale, unit in _MAGNITUDES if rate >= 0.9995 * scale)
     return f"{rate:,.0f}" if rate >= 100 else f"{rate:.{1 if rate >= 10 else 2}f}"
 
 
@@ -143,12 +163,12 @@ def probability(p_value: float) -> str:
 
 
 def signed(number: int) -> str:
-    """A change in a number of things, such as `+1,200`; a dash where there is none."""
+    """A change in a number of things, such as `+1,200`; a dash for zero."""
     return f"{number:+,}" if number else NOTHING
 
 
 def mean_count(value: float) -> str:
-    """A mean number of things: `3`, or `2.5` where it is not whole."""
+    """A mean number of things: `3`, or `2.5` if it is not whole."""
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 
@@ -208,11 +228,11 @@ def _known(value: float | None) -> TypeGuard[float]:
     return value is not None and math.isfinite(value)
 
 
-def _factor(value: float) -> str:
-    # Near 1 a tenth of a percent matters; far from it, three digits say enough.
-    if value < 0.0995:
-        return f"{value:.4f}" if value >= 0.001 else f"{value:.2g}"
-    return f"{value:.3f}" if value < 1.9995 else _three_digits(value)
+def _decimals(value: float, ends: Ends | None) -> int:
+    """Two near 1, fewer for large ratios, more for small ones and for those with a narrow interval."""
+    usual = next((decimals for least, decimals in _DECIMALS if abs(value) >= least), 4)
+    width = abs(ends[1] - ends[0]) if ends is not None and all(map(math.isfinite, ends)) else 0.0
+    return max(usual, min(-math.floor(math.log10(width)), 3)) if width > 0 else usual
 
 
 def _without_zeros(number: str) -> str:

@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 
 _NUMBER = re.compile(r"(?<![\w.,=-])\d[\d,]*(?:\.\d+)?(?![\w.,]*\d)|(?<=`time=)\d+(?=`)")
-"""A number that is a word of its own, or the time that is proposed."""
+"""A number that stands alone, or the proposed time."""
 _SPAN = re.compile(r"\d to \d")
 
 
 def kind_of(text: str) -> str:
-    """What texts have in common that differ only in numbers; one that names a span already is of its own kind."""
+    """What texts that differ only in numbers have in common; a text with a span of numbers is its own kind."""
     if _SPAN.search(text):
         return text
     kind, numbers = _NUMBER.subn("#", text)

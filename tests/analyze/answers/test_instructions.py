@@ -54,7 +54,7 @@ def test_only_what_was_counted_is_compared() -> None:
 def test_a_sentence_says_whether_both_agree(instructions: float, verdict: Verdict, meaning: str) -> None:
     text = said(counted("run-c", instructions, verdict))
     assert text.startswith("By instructions, run-c needs ")
-    assert text.endswith(f"× those of run (one count each): {meaning}.")  # noqa: RUF001
+    assert text.endswith(f"× those of run (one count each): {meaning}.")
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_sentence_says_whether_both_agree(instructions: float, verdict: Verdic
         ([counted("f", None, "slower")], "A call of run takes 1 k instructions (one count)."),
         (
             [counted("a", 500.0, "faster"), counted("b", 400.0, "faster")],
-            "By instructions, a needs 0.500× and b needs 0.400× those of run (one count each): both agree.",  # noqa: RUF001
+            "By instructions, a needs 0.500× and b needs 0.400× those of run (one count each): both agree.",
         ),
         (
             [counted(name, 500.0, "faster") for name in "abcd"],

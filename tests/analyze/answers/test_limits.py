@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from onnxperf.analyze.answers.limits import limits_of
 from tests.render import examples
 
-BUSY = "other programs used 76 % of the processors meanwhile: close them for more precise results"
+BUSY = "busy machine: other programs used 76 % of the processors meanwhile"
 
 
 def test_a_quiet_race_has_no_limits() -> None:

@@ -119,7 +119,7 @@ def bytes_in(text: str) -> float:
 def test_no_sentence_is_without_its_figures(case: MemoryCase) -> None:
     answer = case.answer
     assert answer.endswith(".")
-    assert not re.search(r"None|nan|–|-\d|\{", answer)  # noqa: RUF001
+    assert not re.search(r"None|nan|–|-\d|\{", answer)
     needs = {subject.name: subject.needed_bytes for subject in case.subjects}
     if all(need is None for need in needs.values()):
         assert answer.startswith("No subject could be measured")

@@ -1,4 +1,4 @@
-"""The sentence below the table."""
+"""The answer of a race."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from onnxperf.analyze.answers.race import (
     notes_on_parts,
     notes_on_readings,
 )
-from onnxperf.records.comparison import Unit, Verdict
 from onnxperf.records.race import Case, Split, Subject
 from tests.analyze.examples import blocks_of, subject
 
@@ -38,13 +37,13 @@ def without_interval(name: str, verdict: Any, speedup: float, **fields: Any) -> 
 @pytest.mark.parametrize(
     ("median_ns", "time"),
     [
-        (5.0, "5 ns"),
+        (5.0, "5.00 ns"),
         (12_345.0, "12.3 µs"),
         (1_234_567.0, "1.23 ms"),
-        (2.5e9, "2.5 s"),
-        (1e3, "1 µs"),
-        (1e6, "1 ms"),
-        (999_700.0, "1 ms"),
+        (2.5e9, "2.50 s"),
+        (1e3, "1.00 µs"),
+        (1e6, "1.00 ms"),
+        (999_700.0, "1.00 ms"),
     ],
 )
 def test_a_subject_alone_has_a_time(median_ns: float, time: str) -> None:
@@ -69,52 +68,52 @@ def test_when_nothing_was_measured_the_answer_is_that(subjects: list[Subject], b
     [
         (
             rival("run-c", "faster", 1.3, 1.25, 1.35),
-            "run-c is 1.3 times as fast as run (95 % interval 1.25 to 1.35).",
+            "run-c is 1.30× as fast as run (95 % CI 1.25–1.35).",
         ),
         (
             rival("run-c", "faster", 1.05, 1.04, 1.06),
-            "run-c is 5 % faster than run (95 % interval 4 % to 6 %).",
+            "run-c is 5 % faster than run (95 % CI 4–6 %).",
         ),
         (
             rival("skl", "slower", 0.96, 0.95, 0.97),
-            "skl is 4.2 % slower than run (95 % interval 3.1 % to 5.3 %).",
+            "skl is 4.2 % slower than run (95 % CI 3.1–5.3 %).",
         ),
         (
             rival("skl", "slower", 0.1, 0.09, 0.11),
-            "skl is slower: it takes 10 times as long as run (95 % interval 9.09 to 11.1).",
+            "skl takes 10.0× as long as run (95 % CI 9.09–11.1).",
         ),
         (
             rival("run-c", "faster", 1.05, 1.01, 2.0),
-            "run-c is 5 % faster than run (95 % interval 1 % to 100 %).",
+            "run-c is 5 % faster than run (95 % CI 1–100 %).",
         ),
         (
             rival("numpy", "faster", 1234.5, 998.0, 12345.0),
-            "numpy is 1234 times as fast as run (95 % interval 998 to 12345).",
+            "numpy is 1234× as fast as run (95 % CI 998–12345).",
         ),
-        (rival("run-c", "equivalent", 1.001), "run-c and run are equally fast: they differ by less than 1 %."),
+        (rival("run-c", "equivalent", 1.001), "run-c is as fast as run: they differ by less than 1 %."),
         (
             rival("lr=0.01", "equivalent", 1.001),
-            "lr=0.01 and run are equally fast: they differ by less than 1 %.",
+            "lr=0.01 is as fast as run: they differ by less than 1 %.",
         ),
         (
             rival("run-c", "undecided", 1.01, 0.99, 1.03, reason="`time=96` would probably decide"),
-            "Undecided: the speedup of run-c over run lies between 0.990 and 1.030; `time=96` would probably decide.",
+            "Undecided if run-c is faster than run (95 % CI 0.99–1.03): `time=96` would probably decide.",
         ),
         (
             without_interval("tf", "undecided", 50.0, reason="2 rounds are too few: use `time=45`"),
-            "Undecided whether tf is faster than run: 2 rounds are too few: use `time=45`.",
+            "Undecided if tf is faster than run: 2 rounds are too few: use `time=45`.",
         ),
         (
             without_interval("tf", "faster", 11.0, blocks=blocks_of([1.0] * 7, launches=1)),
-            "tf is 11 times as fast as run (no interval: 7 rounds in one set-up).",
+            "tf is 11.0× as fast as run (no interval: 7 rounds in one process).",
         ),
         (
             rival("new", "faster", 2.0, status="differs"),
-            "run takes 12.3 µs per call. Not compared in speed: new (outputs differ).",
+            "run takes 12.3 µs per call. Not compared in speed, as outputs differ: new.",
         ),
         (
             rival("new", "faster", 2.0, status="crashed", blocks=blocks_of([1.0] * 7)),
-            "run takes 12.3 µs per call. Not compared in speed: new (not measured to the end).",
+            "run takes 12.3 µs per call. Not compared in speed, as not measured to the end: new.",
         ),
         (subject("skl", status="failed"), "run takes 12.3 µs per call."),
     ],
@@ -123,26 +122,8 @@ def test_two_subjects_are_compared(other: Subject, sentence: str) -> None:
     assert answer([base(), other], "run", 0.01) == sentence
 
 
-@pytest.mark.parametrize(
-    ("unit", "units", "verdict", "sentence"),
-    [
-        ("launch", 16, "faster", "b is 5 % faster than a (95 % interval 4 % to 6 % from 16 launches)."),
-        ("set-up", 7, "faster", "b is 5 % faster than a (95 % interval 4 % to 6 % from 7 set-ups)."),
-        (None, None, "faster", "b is 5 % faster than a (95 % interval 4 % to 6 %)."),
-        ("launch", 16, "undecided", "Undecided: the speedup of b over a lies between 1.040 and 1.060 (16 launches)."),
-    ],
-)
-def test_the_interval_says_what_it_rests_on(
-    unit: Unit | None, units: int | None, verdict: Verdict, sentence: str
-) -> None:
-    base = Subject(name="a", status="ok", time_ns=10.0, speedup=1.0, verdict="baseline")
-    known = Subject(name="b", status="ok", time_ns=9.5, verdict=verdict, unit=unit, units=units)
-    rival = replace(known, speedup=1.05, speedup_low=1.04, speedup_high=1.06)
-    assert answer([base, rival], "a", 0.01) == sentence
-
-
-TWICE = "2 times as fast as run (95 % interval 1.98 to 2.02)"
-FASTEST = f"b is the fastest: {TWICE}."
+TWICE = "2.00× as fast as run (95 % CI 1.98–2.02)"
+FASTEST = f"b is fastest: {TWICE}."
 FEW: dict[str, Any] = {"reason": "2 rounds are too few: use `time=45`"}
 
 
@@ -162,7 +143,7 @@ FEW: dict[str, Any] = {"reason": "2 rounds are too few: use `time=45`"}
         ),
         (
             [rival("b", "slower", 0.4), rival("a", "slower", 0.5)],
-            "run is the fastest; a is slower: it takes 2 times as long as run (95 % interval 1.98 to 2.02).",
+            "run is fastest: a, the next, takes 2.00× as long as run (95 % CI 1.98–2.02).",
         ),
         (
             [rival("a", "slower", 0.5), rival("b", "equivalent", 1.0)],
@@ -194,11 +175,11 @@ FEW: dict[str, Any] = {"reason": "2 rounds are too few: use `time=45`"}
         ([rival("b", "faster", 2.0), subject("c", status="crashed"), rival("a", "slower", 0.5)], FASTEST),
         (
             [rival("b", "faster", 2.0), rival("a", "slower", 0.5), rival("new", "faster", 9.0, status="differs")],
-            f"{FASTEST} Not compared in speed: new (outputs differ).",
+            f"{FASTEST} Not compared in speed, as outputs differ: new.",
         ),
         (
             [without_interval("b", "faster", 2.0, blocks=blocks_of([1.0] * 7)), rival("a", "equivalent", 1.0)],
-            "b is the fastest: 2 times as fast as run (no interval: 7 rounds in one set-up). "
+            "b is fastest: 2.00× as fast as run (no interval: 7 rounds in one process). "
             "a differs from run by less than 1 %.",
         ),
     ],
@@ -209,12 +190,12 @@ def test_many_subjects_have_a_winner_or_none(others: list[Subject], sentence: st
 
 def test_the_baseline_need_not_come_first() -> None:
     sentence = answer([rival("b", "faster", 2.0), base()], "run", 0.01)
-    assert sentence.startswith("b is 2 times as fast as run")
+    assert sentence.startswith("b is 2.00× as fast as run")
 
 
 def test_nothing_is_compared_with_a_baseline_that_computes_something_else() -> None:
     assert answer([replace(base(), status="differs"), rival("b", "faster", 2.0)], "run", 0.01) == (
-        "run takes 12.3 µs per call. Not compared in speed: run (outputs differ)."
+        "run takes 12.3 µs per call. Not compared in speed, as outputs differ: run."
     )
 
 

@@ -107,7 +107,7 @@ def test_the_charts_draw_both_sides_the_errors_and_the_ways() -> None:
     assert list(layers.series[0].pale) == [False, False, True, True]
     assert layers.series[1].words[0] == "20 µs (3 µs converting), won"
     assert (errors.names, errors.series[0].values) == (["conv"], [0.015])
-    assert [(mark.label, mark.color) for mark in ways.marks] == [("1.400× chosen", GREEN)]  # noqa: RUF001
+    assert [(mark.label, mark.color) for mark in ways.marks] == [("1.400× chosen", GREEN)]
 
 
 def test_the_summary_of_a_chart_counts_what_is_drawn() -> None:

@@ -30,8 +30,8 @@ def fills(svg: str) -> list[str]:
 
 def test_nodes_inputs_outputs_and_shapes_are_drawn() -> None:
     shown = texts(graph_svg(chain_view("Conv", "Relu")))
-    assert {"Conv", "Relu", "t0", "t2", "float32 batch×4"} <= set(shown)  # noqa: RUF001
-    assert shown.count("batch×4") == 2  # noqa: RUF001
+    assert {"Conv", "Relu", "t0", "t2", "float32 batch×4"} <= set(shown)
+    assert shown.count("batch×4") == 2
 
 
 def test_initialisers_are_listed_in_their_node_and_have_no_box() -> None:
@@ -39,7 +39,7 @@ def test_initialisers_are_listed_in_their_node_and_have_no_box() -> None:
     small = ViewTensor(name="b", dtype="int64", shape=(2,), size_bytes=16, preview="[1, -1]")
     graph = ViewGraph(initializers=(weights, small), nodes=(node(0, "Conv", ["w", "b"], ["y"]),))
     svg = graph_svg(GraphView(model="m", graph=graph))
-    assert {"w 64×3×7×7", "b = [1, -1]"} <= set(texts(svg))  # noqa: RUF001
+    assert {"w 64×3×7×7", "b = [1, -1]"} <= set(texts(svg))
     assert not list(parsed(svg).iter(f"{SVG}path"))
 
 
@@ -165,14 +165,14 @@ def test_a_costly_node_is_larger_than_a_cheap_one() -> None:
 
 def test_tooltips_tell_shapes_and_costs() -> None:
     tips = texts(graph_svg(chain_view("Conv"), shares(0.9, line="12 µs")), "title")
-    assert any("in: t0 float32 batch×4" in tip and "12 µs" in tip for tip in tips)  # noqa: RUF001
+    assert any("in: t0 float32 batch×4" in tip and "12 µs" in tip for tip in tips)
 
 
 def test_tooltips_tell_the_types_of_stored_tensors() -> None:
     weights = ViewTensor(name="w", dtype="float16", shape=(64, 3), size_bytes=1)
     graph = ViewGraph(initializers=(weights,), nodes=(node(0, "Conv", ["w"], ["y"]),))
     tips = texts(graph_svg(GraphView(model="m", graph=graph)), "title")
-    assert any("in: w float16 64×3\nout: y" in tip for tip in tips)  # noqa: RUF001
+    assert any("in: w float16 64×3\nout: y" in tip for tip in tips)
 
 
 def test_a_measure_that_found_nothing_draws_everything() -> None:

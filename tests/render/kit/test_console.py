@@ -8,11 +8,24 @@ import unicodedata
 import pytest
 from hypothesis import given
 from rich.cells import cell_len
-from rich.console import Console
 
 from onnxperf.options.spelling import as_flags
-from onnxperf.render.kit.console import page_text, print_page
-from onnxperf.render.kit.page import GAP, INTERRUPTED, Answer, Flow, Heading, Line, Note, Page, Verbatim, closing
+from onnxperf.render.kit.console import PageConsole, page_text, print_page
+from onnxperf.render.kit.page import (
+    INTERRUPTED,
+    Answer,
+    Flow,
+    Foot,
+    Heading,
+    Line,
+    Note,
+    Page,
+    Verbatim,
+    Warn,
+    answered,
+    with_foot,
+)
+from onnxperf.wording.busy import busy_text
 from tests.render.kit import toys
 
 LONG = "a_very_long_name_of_a_subject_with_an_end_that_differs"
@@ -22,7 +35,9 @@ WIDTHS = [40, 80, 120]
 def printed(page: Page, width: int = 80, encoding: str = "utf-8", colours: bool = False) -> str:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
-    console = Console(file=stream, width=width, color_system="standard" if colours else None, force_terminal=colours)
+    console = PageConsole(
+        file=stream, width=width, color_system="standard" if colours else None, force_terminal=colours
+    )
     print_page(page, console, as_flags)
     return raw.getvalue().decode(encoding)
 
@@ -52,7 +67,7 @@ def test_a_long_name_loses_its_middle_where_there_is_no_room(width: int, shown: 
 
 
 def test_a_terminal_without_unicode_gets_plain_signs_and_escapes() -> None:
-    page: Page = [Heading("größe", ["± 3 %", "2.00×"]), toys.table("größe"), Verbatim("├─ größe…")]  # noqa: RUF001
+    page: Page = [Heading("größe", ["± 3 %", "2.00×"]), toys.table("größe"), Verbatim("├─ größe…")]
     text = printed(page, 120, "ascii")
     for part in ["gr\\xf6\\xdfe | +- 3 % | 2.00x", "8.43 us", "----", "|- gr\\xf6\\xdfe.."]:
         assert part in text
@@ -98,8 +113,13 @@ def test_words_that_are_too_long_for_a_terminal_are_cut() -> None:
 
 
 def test_options_are_spelled_as_the_command_line_does() -> None:
-    page: Page = [Line("use `time=45`"), Flow(["set with `dims`"]), Verbatim("(`all` shows them)"), *closing("`calls`")]
-    assert printed(page).split("\n")[:3] == ["use --time 45", "set with --dim", "(--all shows them)"]
+    page: Page = [
+        Line("use `time=45`"),
+        Flow(["set with `dims`"]),
+        Verbatim("(`all` shows them)"),
+        *answered("`calls`"),
+    ]
+    assert printed(page).splitlines() == ["--calls", "", "use --time 45", "set with --dim", "(--all shows them)"]
     assert "`time=45`" in page_text(page)
 
 
@@ -112,7 +132,27 @@ def test_lines_are_indented_and_wrapped_at_their_indent() -> None:
     assert printed([Line("word " * 12, indent=4)], 40).splitlines()[1].startswith("    word")
 
 
-def test_a_closing_is_the_answer_and_the_notes_below_a_gap_or_nothing() -> None:
-    assert closing("") == []
-    assert closing("yes\n\nno", ["a note"]) == [GAP, Answer("yes"), Answer("no"), Note("a note")]
-    assert closing("", interrupted=True)[1] == INTERRUPTED
+def test_an_answer_has_the_sign_of_its_verdict_its_sentences_and_notes_and_warnings() -> None:
+    assert answered("") == []
+    assert answered("yes\n\nno", ["a note"], verdict="faster") == [
+        Answer("yes", "faster"),
+        Answer("no"),
+        Note("a note"),
+    ]
+    assert Answer("yes", "faster").shown == "✓ yes"
+    assert answered("", interrupted=True) == [INTERRUPTED]
+    assert answered("", [busy_text(0.5)]) == [
+        Warn("busy machine: other programs used 50 % of the processors meanwhile")
+    ]
+
+
+def test_below_a_heading_come_the_answer_warnings_all_else_notes_and_facts() -> None:
+    page: Page = [Heading("m"), Note("n"), Line("body"), Foot(["6 launches"]), Warn("w"), Answer("a"), Line("after")]
+    assert printed(page).splitlines() == [*("m", "", "body", "", "n", "", "6 launches", "", "a", "⚠ w", "", "after")]
+
+
+def test_facts_of_a_run_join_those_of_the_measurement() -> None:
+    page: Page = [Line("body"), Foot(["6 launches"]), Line("after")]
+    assert with_foot(page, ["saved"])[1] == Foot(["6 launches", "saved"])
+    assert with_foot([Line("body")], ["saved"])[1] == Foot(["saved"])
+    assert with_foot(page, []) == page

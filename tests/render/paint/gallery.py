@@ -42,7 +42,7 @@ ASIAN = "変換器/第十一層/注意機構/問い合わせ行列の積"
 TRICKY = ["$\\alpha_1$ and $50", "_hidden", ASIAN, LONG, "a\\b{c}^2", HUGE, "(no name)"]
 OPERATORS = ("MatMul", "Conv", "LayerNormalization", "Softmax", "Gelu", "Add", "Transpose", "Gather")
 ANSWER = (
-    "ort-threads=4 is 1.52× as fast as the baseline (95 % CI 1.47–1.58). torch is slower, and numpy is not decided. "  # noqa: RUF001
+    "ort-threads=4 is 1.52× as fast as the baseline (95 % CI 1.47–1.58). torch is slower, and numpy is not decided. "
     "All outputs agree within 1e-05."
 )
 TOPIC = "bert-base-uncased.onnx · batch=8, sequence=128 · AMD EPYC 7763"

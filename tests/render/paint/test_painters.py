@@ -120,7 +120,7 @@ class TestForest:
         low, high = picture.axis.low, picture.axis.high
         assert markers(ax, CARETLEFT) == [(low, 1.0), (low, 3.0)]
         assert markers(ax, CARETRIGHT) == [(high, 1.0), (high, 2.0)]
-        assert {"0.367", "3.30", "15.2", "0.0210"} <= set(words(ax))
+        assert {"0.37", "3.30", "15.2", "0.021"} <= set(words(ax))
         assert [place for place, _ in markers(ax, "o")] == [1.0, 1.1, 1.3]
 
     def test_each_mark_has_its_color_its_interval_and_its_words(self) -> None:

@@ -70,8 +70,7 @@ def test_what_is_not_judged_could_win_nothing_that_is_known() -> None:
     assert frame["could_win_us"].isna().all()
     assert frame["times_limit"].isna().all()
     assert set(column(headroom_tables(unjudged, 2)[1], "limit")) == {"not judged", ""}
-    *_, won = roofline_charts(unjudged)
-    assert won.layers[0].picture.series[0].words[0] == "9.00 ms, not judged"  # type: ignore[attr-defined]
+    assert "Could be won at best" not in [each.title for each in roofline_charts(unjudged)]
 
 
 def test_a_roofline_has_a_point_per_node_with_counted_operations() -> None:

@@ -79,7 +79,7 @@ def test_the_heading_and_the_session_come_first() -> None:
     assert "model loading 3.21 ms · session initialization 45.1 ms · first inference 27.0 ms" in lines[1]
     measured = "measured inference 9.00 ms (1.03 times the sum of nodes: interference and time outside nodes)"
     assert measured in " ".join(lines[1:3])
-    assert "a call with the profiler 9.30 ms, without 8.70 ms, ratio 1.069×" in lines[2]  # noqa: RUF001
+    assert "a call with the profiler 9.30 ms, without 8.70 ms, ratio 1.069×" in lines[2]
 
 
 def test_a_bare_trace_shows_only_what_it_has() -> None:

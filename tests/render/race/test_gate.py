@@ -61,7 +61,7 @@ def test_the_page_has_every_limit_every_control_and_the_answer() -> None:
 
 def test_the_chart_has_ratios_and_controls_and_its_table_also_errors() -> None:
     chart = charts_of(gate_page(GATE))["Ratios and limits"]
-    assert labels_in(chart) == ["1.010× passed", "1.500× failed", "1.000× passed"]  # noqa: RUF001
+    assert labels_in(chart) == ["1.010× passed", "1.500× failed", "1.000× passed"]
     assert [mark.color for mark in picture_of(chart).marks] == [GREEN, RED, BLUE]
     assert picture_of(chart).effect == pytest.approx(0.05)
     assert column(chart.table, "measure") == ["time batch=2", "memory", "error", "control batch=2"]

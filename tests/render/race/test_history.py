@@ -78,7 +78,7 @@ def test_a_change_is_an_edge_with_its_factor_between_two_levels() -> None:
     record = history(stored(STEP))
     (plot,), (change,) = plots(record), record.series[0].changes
     assert [(edge.x, edge.color) for edge in plot.edges] == [(29.5, RED)]
-    assert [(mark.x, mark.text) for mark in plot.marks] == [(29.5, f"{change.ratio:.3f}×")]  # noqa: RUF001
+    assert [(mark.x, mark.text) for mark in plot.marks] == [(29.5, f"{change.ratio:.3f}×")]
     assert [y and round(y / 1e3) for y in plot.series[1].ys] == [100] * 30 + [110] * 31
 
 

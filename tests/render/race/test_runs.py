@@ -108,7 +108,7 @@ def test_a_comparison_shows_both_times_and_the_verdict() -> None:
         first="lonuki", second="bafido", rows=(yardstick, row()), notes=("a note",), answer="new.onnx is faster."
     )
     text = printed(comparison_page(comparison))
-    for part in ("bafido against lonuki", "8.43 µs", "7.01 µs", "1.203×", "1.190…1.217", "faster", "yardstick"):  # noqa: RUF001
+    for part in ("bafido against lonuki", "8.43 µs", "7.01 µs", "1.203×", "1.190…1.217", "faster", "yardstick"):
         assert part in text
     assert text.index("new.onnx is faster.") < text.index("a note")
 
@@ -119,9 +119,7 @@ def test_subjects_that_can_be_compared_have_a_mark_and_the_file_has_all_of_them(
     result = ComparisonResult(RunComparison(first="a1", second="b2", rows=(yardstick, row(), lost)))
     (chart,) = result.charts()
     forest: Any = chart.layers[0].picture
-    assert [(mark.name, mark.label) for mark in forest.marks] == [
-        ("old.onnx, then new.onnx, batch=8", "1.203× faster")  # noqa: RUF001
-    ]
+    assert [(mark.name, mark.label) for mark in forest.marks] == [("old.onnx, then new.onnx, batch=8", "1.203× faster")]
     assert result.to_df()["verdict"].tolist() == ["yardstick", "faster", ""]
     assert "b2 against a1" in result.to_html()
 

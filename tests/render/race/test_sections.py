@@ -15,10 +15,12 @@ from onnxperf.render.charts.bars import Bars
 from onnxperf.render.charts.base import Chart
 from onnxperf.render.charts.forest import Forest
 from onnxperf.render.charts.plot import Plot, Series
+from onnxperf.render.kit.comparison import ends_of
 from onnxperf.render.kit.page import Section
 from onnxperf.render.kit.table import grid_of
 from onnxperf.render.race.samples import MOST_BLOCKS
 from onnxperf.render.race.sections import cases_sections, labels_of, race_sections
+from onnxperf.render.race.subjects import COMPARED, ranked
 from onnxperf.wording.numbers import duration, ratio
 from tests.render import examples
 
@@ -68,14 +70,14 @@ def launched(launches: int, set_ups: int = 1, rounds: int = 3) -> tuple[Block, .
 
 
 def test_every_subject_with_a_speedup_has_a_mark_and_a_row_with_the_same_number() -> None:
-    case = examples.case()
+    subjects = ranked(examples.case().subjects)
     chart = of_race()[SPEEDUPS]
     forest: Forest = picture(chart)
-    assert [mark.value for mark in forest.marks] == [each.speedup for each in case.subjects]
-    assert column(chart, "speedup") == [ratio(each.speedup) for each in case.subjects]
+    assert [mark.value for mark in forest.marks] == [each.speedup for each in subjects]
+    assert column(chart, "speedup") == [ratio(each.speedup, ends_of(COMPARED.of(each))) for each in subjects]
     assert [mark.name for mark in forest.marks] == column(chart, "name")
-    assert [mark.label for mark in forest.marks][:2] == ["baseline", "1.064× faster"]  # noqa: RUF001
-    assert all(duration(each.time_ns) in mark.words for each, mark in zip(case.subjects, forest.marks, strict=True))
+    assert [mark.label for mark in forest.marks][-4:-2] == ["baseline", "0.65× ✗ slower"]
+    assert all(duration(each.time_ns) in mark.words for each, mark in zip(subjects, forest.marks, strict=True))
 
 
 def test_a_subject_has_one_color_in_all_charts() -> None:
@@ -91,7 +93,7 @@ def test_a_subject_has_one_color_in_all_charts() -> None:
 def test_outputs_that_differ_are_named_beside_the_verdict() -> None:
     lost = [examples.failed(word, word) for word in ("failed", "timeout", "oom", "crashed", "skipped")]
     found = of_race(examples.subject(), examples.subject("run-c", 7920.0, "faster", status="differs"), *lost)
-    assert [mark.label for mark in picture(found[SPEEDUPS]).marks] == ["baseline", "1.064× faster · differs"]  # noqa: RUF001
+    assert [mark.label for mark in picture(found[SPEEDUPS]).marks] == ["baseline", "1.06× ≠ outputs differ"]
     assert list(series_of(picture(found[BLOCKS]))) == ["run", "run-c"]
 
 
@@ -107,7 +109,7 @@ def test_without_a_comparison_the_times_are_drawn(subjects: tuple[Subject, ...])
 def test_a_race_without_any_time_has_its_table_and_no_chart() -> None:
     (section,) = race_sections(examples.case(examples.failed()))
     assert charts([section]) == {}
-    assert grid_of(section.parts[0]).lines[0].cells[-1].text == "failed"
+    assert grid_of(section.parts[0]).lines[0].cells[-1].text == "⛔ failed"
     assert race_sections(Case(model="empty.onnx")) == []
 
 

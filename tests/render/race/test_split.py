@@ -151,8 +151,8 @@ def test_counted_instructions_have_a_table_with_both_verdicts(width: int) -> Non
     text = printed(bench(*counted, examples.failed()), width)
     table = text.partition("Instructions per call")[2].partition("\n\n")[0]
     rows = [line.split() for line in table.splitlines()]
-    assert ["run", "41,869", "1.000×", "baseline", "baseline"] in rows  # noqa: RUF001
-    assert ["run-c", "5,000,000,000", "1.200×", "more", "faster"] in rows  # noqa: RUF001
+    assert ["run", "41,869", "1.000×", "baseline", "baseline"] in rows
+    assert ["run-c", "5,000,000,000", "1.200×", "✗", "more", "✓", "faster"] in rows
     assert max(map(cell_len, text.splitlines())) <= width
     assert "Instructions per call" not in printed(examples.bench())
     assert "instruction_verdict" in to_csv(bench(*counted))

@@ -61,19 +61,19 @@ def test_the_page_has_a_row_for_every_choice_the_race_the_answer_and_the_program
     assert "linear · batch=1000 · tuning latency · 2 threads · 97 of 120 s" in text
     assert cells(line_with(text, "int8 dynamic")) == [
         "int8 dynamic",
-        "3.00×",  # noqa: RUF001
+        "3.00×",
         "2.86…3.15",
         "3",
         "2.2 %",
         "alone · approximate",
     ]
-    assert cells(line_with(text, "arena=off"))[:3] == ["arena=off", "1.190×", "1.133…1.250"]  # noqa: RUF001
+    assert cells(line_with(text, "arena=off"))[:3] == ["arena=off", "1.190×", "1.133…1.250"]
     assert line_with(text, "threads=1").rstrip().endswith("slower in every launch")
     assert line_with(text, "wrong").rstrip().endswith("outputs differ")
     assert line_with(text, "late  ").rstrip().endswith("skipped")
     assert text.index("int8 dynamic") < text.index("arena=off") < text.index("threads=1") < text.index("late  ")
     race = cells(line_with(text[text.index("The confirming race") :], "arena=off"))
-    assert race == ["arena=off", "11.0 µs", "9.30 µs", "1.187×", "1.180…1.190", "faster"]  # noqa: RUF001
+    assert race == ["arena=off", "11.0 µs", "9.30 µs", "1.187×", "1.180…1.190", "faster"]
     assert text.index("arena=off is faster.") < text.index("import onnxruntime")
 
 
@@ -89,7 +89,7 @@ def test_a_combination_with_parts_that_were_left_out_has_a_row_in_the_confirming
     record = replace(RECORD, confirmation=Case(model="linear", subjects=tuple(subjects)))
     text = printed(tune_page(record))
     whole = cells(line_with(text[text.index("The confirming race") :], "arena=off, threads=1"))
-    assert whole[-5:] == ["7.11 µs", "1.186×", "1.174…1.200", "faster", "1"]  # noqa: RUF001
+    assert whole[-5:] == ["7.11 µs", "1.186×", "1.174…1.200", "faster", "1"]
 
 
 # ---------------------------------------------------------------- charts
@@ -99,10 +99,10 @@ def test_what_was_confirmed_stands_above_its_choices_the_best_first() -> None:
     chart = charts_of(tune_page(RECORD))["What each candidate gave"]
     assert next(mark.name for mark in picture_of(chart).marks) == "confirmed: arena=off"
     assert labels_in(chart) == [
-        "1.187× faster",  # noqa: RUF001
-        "3.00× alone · approximate",  # noqa: RUF001
-        "1.190× alone",  # noqa: RUF001
-        "0.530× slower in every launch",  # noqa: RUF001
+        "1.187× faster",
+        "3.00× alone · approximate",
+        "1.190× alone",
+        "0.530× slower in every launch",
     ]
     assert column(chart.table, "candidate") == ["defaults", "int8 dynamic", "arena=off", "threads=1", "wrong", "late"]
 

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 from rich.cells import cell_len
-from rich.console import Console
 
 from onnxperf.analyze.trace.stack import Sample, functions, native_functions
 from onnxperf.records.stack import FunctionShare, Stack, StackFrame
 from onnxperf.render.charts.base import BLUE, GREY, ORANGE, SKY
-from onnxperf.render.kit.console import print_page
+from onnxperf.render.kit.console import PageConsole, print_page
 from onnxperf.render.kit.page import Verbatim
 from onnxperf.render.kit.table import grid_of
 from onnxperf.render.stack.flame import speedscope, tree_charts
@@ -55,7 +54,7 @@ def test_the_tree_stands_above_functions_memory_and_answer() -> None:
 def test_a_terminal_shows_the_colours_of_the_tree_in_the_characters_that_it_has() -> None:
     terminal = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     tree = Verbatim("0.1 größe", "\x1b[31m├─ 0.1\x1b[0m größe")
-    print_page(stack_page(made.stack(), (), tree), Console(file=terminal, width=100, force_terminal=True))
+    print_page(stack_page(made.stack(), (), tree), PageConsole(file=terminal, width=100, force_terminal=True))
     terminal.seek(0)
     assert "|- 0.1\x1b[0m gr\\xf6\\xdfe" in terminal.read()
 

@@ -302,7 +302,7 @@ def matrix(rows: int = 4, columns: int = 5, name: str = "batch") -> Matrix:
                     0.0 if failed else min(abs(value - 1) + 0.25, 0.9),
                     bold=value > 1,
                     failed=failed,
-                    small="" if failed else f"{value - 0.04:.2f}–{value + 0.05:.2f}",  # noqa: RUF001
+                    small="" if failed else f"{value - 0.04:.2f}–{value + 0.05:.2f}",
                     right=column == 1,
                     below=row == 2 and column > 2,
                     key=f"cell {row} {column}",

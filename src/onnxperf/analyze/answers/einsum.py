@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Sequence
 
-from onnxperf.analyze.answers.race import units_of
 from onnxperf.analyze.judges.einsum import (
     chosen_in,
     graphs_in,
@@ -21,6 +20,7 @@ from onnxperf.records.einsum import EinsumPlan, RewrittenSite
 from onnxperf.records.race import Case, Subject
 from onnxperf.wording.names import listed
 from onnxperf.wording.numbers import count, duration, grouped, plain, significant, time_text
+from onnxperf.wording.units import units_text
 
 # ---------------------------------------------------------------- an equation
 
@@ -191,4 +191,4 @@ def _ends(subject: Subject) -> str:
     if subject.speedup_low is None or subject.speedup_high is None:
         return ""
     ends = f"95 % interval {significant(subject.speedup_low)} to {significant(subject.speedup_high)}"
-    return " from ".join(filter(None, [ends, units_of(subject)]))
+    return " from ".join(filter(None, [ends, units_text([(subject.unit, subject.units)])]))

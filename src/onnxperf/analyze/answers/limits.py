@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from onnxperf.analyze.answers.race import is_disturbance, note_on_others, notes_on_readings
+from onnxperf.analyze.answers.race import note_on_others, notes_on_readings
 from onnxperf.analyze.judges.outcome import fault_of, parts_of
 from onnxperf.records.race import Case
+from onnxperf.wording.busy import is_busy_text
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count
 from onnxperf.wording.spans import in_one, kind_of
@@ -32,7 +33,7 @@ def _limits(record: Struct) -> Iterator[str]:
     machine = getattr(record, "machine", None)
     yield from note_on_others(machine.others_share if machine is not None else None)
     for part in parts_of(record):
-        yield from (note for note in getattr(part, "notes", ()) if is_disturbance(note))
+        yield from (note for note in getattr(part, "notes", ()) if is_busy_text(note))
         if fault := fault_of(part):
             yield f"{_name(part)}: {fault}{_because(part)}"
         if isinstance(part, Case):

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from onnxperf.records.base import is_busy
 from onnxperf.records.comparison import Verdict
 from onnxperf.records.race import MIN_ROUNDS, Case, Measurement, Subject
+from onnxperf.wording.busy import busy_text
 from onnxperf.wording.names import listed, name_of
-from onnxperf.wording.numbers import count, duration, factor, significant, time_text, whole_percent
+from onnxperf.wording.numbers import Ends, count, duration, interval, ratio, significant, time_text
 from onnxperf.wording.spans import in_one, kind_of
 
 _LARGE_PART = 0.25
-"""Share of a call from which on a part beside computing is worth a word."""
+"""Smallest share of a call for which a part other than computing is mentioned."""
 _PARTS_MAY_MISS = 0.2
 """Share of a call by which its parts, which are timed in other calls, may miss its time."""
 _LONG_S = 15.0
 """A race that lasts longer is announced with its length."""
-_SEVERAL = {"launch": "launches", "set-up": "set-ups", "round": "rounds"}
-_OTHERS = "other programs used"
 _FEW_SLOW = 1
 """Launches that may be slow as a whole by accident."""
 
@@ -35,27 +34,27 @@ def answer(subjects: Sequence[Subject], baseline: str | None, min_effect: float)
     lost = [s.name for s in subjects if s is not base and s.status not in ("ok", "differs") and s.blocks]
     sentences = [_about_all(rivals, base, min_effect)]
     if differing:
-        sentences.append(f"Not compared in speed: {listed(differing)} (outputs differ).")
+        sentences.append(f"Not compared in speed, as outputs differ: {listed(differing)}.")
     if lost:
-        sentences.append(f"Not compared in speed: {listed(lost)} (not measured to the end).")
+        sentences.append(f"Not compared in speed, as not measured to the end: {listed(lost)}.")
     return " ".join(sentences)
 
 
 def _about_all(rivals: Sequence[Subject], base: Subject, min_effect: float) -> str:
     if not rivals:
         ends = (
-            f" (95 % interval {time_text(base.time_low_ns)} to {time_text(base.time_high_ns)})"
+            f" (95 % CI {duration(base.time_low_ns)} to {duration(base.time_high_ns)})"
             if base.time_low_ns and base.time_high_ns
             else ""
         )
-        return f"{base.name} takes {time_text(base.time_ns or 0.0)} per call{ends}."
+        return f"{base.name} takes {duration(base.time_ns or 0.0)} per call{ends}."
     if len(rivals) == 1:
         return _about_one(rivals[0], base, min_effect)
     return _about_many(rivals, base, min_effect)
 
 
 def before_the_race(rounds: int, needed: int, seconds: float, seconds_for_all: float) -> str:
-    """What a plan cannot show, or how long it takes where that is long; empty where there is nothing to expect.
+    """What a plan cannot show, or how long it takes if that is long; empty otherwise.
 
     `needed` rounds decide a large difference; all that a small one needs take `seconds_for_all`.
     """
@@ -69,12 +68,7 @@ def note_on_others(share: float | None) -> tuple[str, ...]:
     """A warning where other programs used the processors during a race."""
     if share is None or not is_busy(share):
         return ()
-    return (f"{_OTHERS} {whole_percent(share)} of the processors meanwhile: close them for more precise results",)
-
-
-def is_disturbance(note: str) -> bool:
-    """Whether a note says that a race was disturbed."""
-    return note.startswith(_OTHERS)
+    return (busy_text(share),)
 
 
 def notes_on_readings(case: Case) -> list[str]:
@@ -94,7 +88,7 @@ def notes_on_readings(case: Case) -> list[str]:
 
 
 def about_parts(subjects: Sequence[Subject], casts: Mapping[str, str]) -> str:
-    """Where calls were divided: which subjects spend much of their time beside computing, and on what.
+    """For divided calls: which subjects spend much of their time on something other than computing, and on what.
 
     `casts` has, by the label of a model, what is cast in its calls.
     """
@@ -114,7 +108,7 @@ def about_parts(subjects: Sequence[Subject], casts: Mapping[str, str]) -> str:
 
 
 def notes_on_parts(case: Case) -> list[str]:
-    """Where calls were divided: subjects whose parts are not the time of a call."""
+    """For divided calls: subjects whose parts do not add up to the time of a call."""
     if not any(subject.split for subject in case.subjects):
         return []
     return [
@@ -163,18 +157,13 @@ def cast_text(types: Mapping[str, tuple[str, str]]) -> str:
 
 def _about_one(rival: Subject, base: Subject, min_effect: float) -> str:
     if rival.verdict in ("faster", "slower"):
-        return f"{rival.name} is {_how_much(rival, base)}."
+        return f"{rival.name} {_how_much(rival, base)}."
     if rival.verdict == "equivalent":
         least = significant(100 * min_effect)
-        return f"{rival.name} and {base.name} are equally fast: they differ by less than {least} %."
-    if rival.speedup_low is None:
-        return (
-            ": ".join(filter(None, [f"Undecided whether {rival.name} is faster than {base.name}", rival.reason])) + "."
-        )
-    lies = f"lies between {factor(rival.speedup_low)} and {factor(rival.speedup_high)}"
-    rests_on = f" ({units})" if (units := units_of(rival)) else ""
-    found = f"Undecided: the speedup of {rival.name} over {base.name} {lies}{rests_on}"
-    return "; ".join(filter(None, [found, rival.reason])) + "."
+        return f"{rival.name} is as fast as {base.name}: they differ by less than {least} %."
+    within = "" if rival.speedup_low is None else f" (95 % CI {interval(rival.speedup_low, rival.speedup_high)})"
+    found = f"Undecided if {rival.name} is faster than {base.name}{within}"
+    return ": ".join(filter(None, [found, rival.reason])) + "."
 
 
 def _about_many(rivals: Sequence[Subject], base: Subject, min_effect: float) -> str:
@@ -197,14 +186,14 @@ def _about_best(best: Subject, rivals: Sequence[Subject], base: Subject) -> str:
     """The one with the largest speedup: the fastest only where the intervals of all others lie below its own."""
     peers = [s.name for s in rivals if s is not best and not _is_slower(s, best)]
     if not peers:
-        return f"{best.name} is the fastest: {_how_much(best, base)}."
-    return f"{best.name} is {_how_much(best, base)}; {listed(peers)} may be as fast."
+        return f"{best.name} is fastest: {_how_much(best, base).removeprefix('is ')}."
+    return f"{best.name} {_how_much(best, base)}; {listed(peers)} may be as fast."
 
 
 def _about_slower(slower: Sequence[Subject], rivals: Sequence[Subject], base: Subject) -> str:
     if len(slower) == len(rivals):
         nearest = max(slower, key=lambda s: s.speedup or 0)
-        return f"{base.name} is the fastest; {nearest.name} is {_how_much(nearest, base)}."
+        return f"{base.name} is fastest: {nearest.name}, the next, {_how_much(nearest, base)}."
     return f"{listed(s.name for s in slower)} {'is' if len(slower) == 1 else 'are'} slower than {base.name}."
 
 
@@ -229,30 +218,29 @@ def _how_much(subject: Subject, base: Subject) -> str:
     speedup, low, high = subject.speedup or 1.0, subject.speedup_low, subject.speedup_high
     ends = (low, high) if low and high else None
     if speedup >= 1.1:
-        return f"{significant(speedup)} times as fast as {base.name} ({_interval(ends, significant, subject)})"
+        return f"is {ratio(speedup, ends)} as fast as {base.name} ({_interval(ends, subject)})"
     if speedup >= 1:
-        return f"{_percent(speedup)} faster than {base.name} ({_interval(ends, _percent, subject)})"
+        return f"is {_percent(speedup)} faster than {base.name} ({_percents(ends, subject)})"
     slower, ends = 1 / speedup, (1 / ends[1], 1 / ends[0]) if ends else None
     if slower < 1.1:
-        return f"{_percent(slower)} slower than {base.name} ({_interval(ends, _percent, subject)})"
-    takes = f"slower: it takes {significant(slower)} times as long as {base.name}"
-    return f"{takes} ({_interval(ends, significant, subject)})"
+        return f"is {_percent(slower)} slower than {base.name} ({_percents(ends, subject)})"
+    return f"takes {ratio(slower, ends)} as long as {base.name} ({_interval(ends, subject)})"
 
 
-def _interval(ends: tuple[float, float] | None, text: Callable[[float], str], subject: Subject) -> str:
+def _interval(ends: Ends | None, subject: Subject) -> str:
+    return f"95 % CI {interval(*ends)}" if ends is not None else _no_interval(subject)
+
+
+def _percents(ends: Ends | None, subject: Subject) -> str:
+    """An interval of ratios near 1 as percentages above it: `2.1–4.3 %`."""
     if ends is None:
-        return f"no interval: {count(len(subject.blocks), 'round')} in one set-up"
-    return " from ".join(filter(None, [f"95 % interval {text(ends[0])} to {text(ends[1])}", units_of(subject)]))
+        return _no_interval(subject)
+    low, high = (significant(100 * (end - 1), digits=2) for end in ends)
+    return f"95 % CI {low} to {high} %" if ends[0] < 1 else f"95 % CI {low}–{high} %"
 
 
-def units_of(*subjects: Subject) -> str:
-    """What intervals rest on, such as `16 launches` or `8 to 11 set-ups`; empty where that is not known."""
-    kinds, units = {subject.unit for subject in subjects}, [subject.units for subject in subjects if subject.units]
-    unit = kinds.pop() if len(kinds) == 1 else None
-    if unit is None or len(units) < len(subjects):
-        return ""
-    least = f"{min(units)} to " if min(units) < max(units) else ""
-    return f"{least}{count(max(units), unit, _SEVERAL[unit])}"
+def _no_interval(subject: Subject) -> str:
+    return f"no interval: {count(len(subject.blocks), 'round')} in one process"
 
 
 def _percent(ratio: float) -> str:
@@ -260,7 +248,7 @@ def _percent(ratio: float) -> str:
 
 
 def notes_on_retracing(subjects: Sequence[Measurement]) -> list[str]:
-    """Subjects of TensorFlow whose calls are slow because they are compiled again, which is no cost of the model."""
+    """TensorFlow subjects whose calls are slow because they recompile, which is not a cost of the model."""
     names = [each.name for each in subjects if each.conditions.get("retraces")]
     why = "TensorFlow retraces its function while it is timed, so that calls include compiling it"
     remedy = "pass tensors instead of Python values, of one shape or with an input_signature"

@@ -8,12 +8,12 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import NamedTuple, TypeVar
 
-from onnxperf.analyze.answers.race import units_of
 from onnxperf.records.race import Case, Subject
 from onnxperf.records.sweep import NOT_RUN, Duel, SweepModel, SweepRow, dims_of, time_of, values_of, varying
 from onnxperf.wording.names import first_of, listed, name_of, visible
 from onnxperf.wording.numbers import count, duration, interval, ratio
 from onnxperf.wording.spans import in_one, kind_of
+from onnxperf.wording.units import units_text
 
 NOT_COMPARED = "the case compared both only with another subject"
 _MOST_ORDERS = 3
@@ -110,7 +110,7 @@ def _speedups(rows: Sequence[SweepRow]) -> tuple[str, str]:
     if len(lows) < len(rows) or len(highs) < len(rows):
         return " to ".join(texts), ""
     word = "interval" if len(rows) == 1 else "intervals within"
-    units = units_of(*(subject for row in rows for subject in row.case.subjects if subject.name == row.rival))
+    units = units_text((each.unit, each.units) for row in rows for each in row.case.subjects if each.name == row.rival)
     rest_on = f"{'' if len(rows) == 1 else ', each'} from {units}" if units else ""
     return " to ".join(texts), f" (95 % {word} {interval(min(lows), max(highs))}{rest_on})"
 

@@ -200,7 +200,7 @@ def _bodies(
 
 
 def _foreign(body: Graph, path: Path, container: SourceGroup) -> Iterator[SourceGroup]:
-    """A body that the original lacks does the work of whatever its node stands for."""
+    """A body that the original lacks is attributed to the original of its node."""
     labels = labels_of(body.nodes, NAMELESS)
     if labels:
         kind: GroupKind = "fused" if container.sources else "unattributed"
@@ -278,7 +278,7 @@ def _renamed(node: GraphNode, names: Mapping[str, str]) -> GraphNode:
 
 
 def source_times(groups: Sequence[SourceGroup], nodes: Sequence[NodeTime]) -> tuple[SourceTime, ...]:
-    """The time of every group, the most costly first; what no group names is in groups of its own."""
+    """The time of every group, the most costly first; nodes outside all groups form separate groups."""
     groups = list(groups)
     owned: dict[int, list[NodeTime]] = defaultdict(list)
     for place, node in zip(places_of(groups, nodes), nodes, strict=True):
@@ -336,7 +336,7 @@ def places_of(groups: Sequence[SourceGroup], nodes: Sequence[NodeTime]) -> list[
 
 
 def split_estimate(group: SourceGroup, weights: Mapping[str, float]) -> dict[str, float]:
-    """A guess at the share of each original node in its group's time: by weight, equal parts where that is unknown."""
+    """Estimated share of each original node in its group's time: by weight, or equal parts if that is unknown."""
     if not group.sources:
         return {}
     known = {name: weights[name] for name in group.sources if _is_weight(weights.get(name))}

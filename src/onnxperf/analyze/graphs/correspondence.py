@@ -37,9 +37,9 @@ _HELPERS = frozenset({"MemcpyFromHost", "MemcpyToHost", "ReorderInput", "Reorder
 _LAYOUT = frozenset({"Cast", "Transpose"})
 """Both a user's and onnxruntime's own."""
 _BEFORE_QUANTISED = frozenset({"Clip", "QuantizeLinear", "Relu"})
-"""Between an operator and its quantised result."""
+"""Between an operator and its quantized result."""
 _WITH_LAYOUT = ("Conv", "Pool")
-"""How the operators end around which onnxruntime transposes, whatever else it fused with them."""
+"""Suffixes of operators around which onnxruntime transposes, fused or not."""
 _INSERTED = re.compile(r"^Inserted\w*?Cast_")
 _GENERATED = re.compile(r"(/\w*Fusion\w*/?|(_bn|_mul)?_nchwc)?(_token_\d+)?$")
 """What onnxruntime appends to the name of a node or a tensor to name a node that it makes."""
@@ -85,7 +85,7 @@ class Original:
 
 
 def labels_of(nodes: Sequence[GraphNode], mark: str = "_") -> list[str]:
-    """Names of nodes; operator and position where they have none."""
+    """Names of nodes; operator and position for unnamed ones."""
     return [node.name or f"{node.op_type}{mark}{position}" for position, node in enumerate(nodes)]
 
 
@@ -182,7 +182,7 @@ class Correspondence:
                         self.stands_for.setdefault(tensor, name)
 
     def _look_behind_helpers(self) -> None:
-        """Where a helper makes a tensor of the original, its input is that tensor already, in another layout."""
+        """If a helper makes a tensor of the original, its input is the same tensor in another layout."""
         made = {tensor for node in self.nodes for tensor in node.outputs}
         for position, node in reversed(list(enumerate(self.nodes))):
             tensor = self.stands_for.get(node.outputs[0]) if node.outputs else None
@@ -198,7 +198,7 @@ class Correspondence:
                 self.inserted.add(position)
 
     def _guess_from_names(self) -> set[int]:
-        """Where no tensor decides, the name of a node may: `r0_nchwc` makes r0, `n3_token_1` does the work of n3."""
+        """If no tensor decides, the name of a node can: `r0_nchwc` makes r0, `n3_token_1` does the work of n3."""
         original, guessed = self.original, set()
         for position, node in enumerate(self.nodes):
             if _helps(node) or any(tensor in self.stands_for for tensor in node.outputs) or not node.outputs:
@@ -257,7 +257,7 @@ class Correspondence:
         return tensor
 
     def _maker(self, node: GraphNode, tensor: str) -> int:
-        """The original node that made a tensor, before nodes that were dropped because they changed nothing."""
+        """The original node that made a tensor, before dropped nodes that changed nothing."""
         original = self.original
         start = index = original.maker[tensor]
         for _ in original.nodes:

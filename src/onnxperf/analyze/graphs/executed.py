@@ -43,7 +43,7 @@ def touching(profile: Profile, names: Iterable[str]) -> list[NodeTime]:
 
 
 def names_of(nodes: Sequence[NodeTime], most: int = 20) -> tuple[str, ...]:
-    """Their names; the most costly ones where they are many."""
+    """Their names; if there are many, the most costly ones."""
     costly = sorted(nodes, key=lambda node: -node.usual_us)[:most]
     kept = {id(node) for node in costly}
     return tuple(node.name for node in nodes if id(node) in kept)

@@ -32,7 +32,7 @@ _ADDED_INPUT = 3
 _REPEATING = frozenset(("Expand", "ConstantOfShape"))
 """Operators whose result may be a view that repeats a smaller tensor."""
 _RANDOM = frozenset(("RandomNormal", "RandomUniform", "Multinomial", "Bernoulli"))
-"""Operators whose results differ from call to call, whatever they read."""
+"""Operators with random results."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ class LiveSets:
 
     sets: tuple[LiveSet, ...]
     unknown: frozenset[str]
-    """Tensors whose size is not known; they count as nothing, so the sums are too small where there are any."""
+    """Tensors of unknown size; they count as zero, so the sums are too small if there are any."""
 
     @property
     def peak(self) -> LiveSet | None:
@@ -90,7 +90,7 @@ class _Memory:
     """Tensors that are the same in every call."""
     alive: dict[str, LiveTensor] = field(default_factory=dict)
     owners: dict[str, str] = field(default_factory=dict)
-    """Of each tensor made here, the one whose memory it lies in: itself, or that of which it may be a view."""
+    """For each tensor made here, the tensor whose memory it uses: itself, or the one it may be a view of."""
     taken: dict[str, int] = field(default_factory=dict)
     """Memory of the owners, whether they are still alive or not; inputs and constants take none that counts."""
 
@@ -104,7 +104,7 @@ class _Memory:
             self.owners[tensor.name] = self.owners.get(source, source)
 
     def overwritten(self, node: GraphNode, after: Mapping[str, LiveTensor]) -> tuple[str, str]:
-        """An input that ends here and the result that may be written over it; empty names where there is none."""
+        """An input that ends here and the result that can overwrite it; empty names if there is none."""
         result = node.outputs[0] if node.outputs else ""
         candidates = node.inputs if node.op_type in OVERWRITING else node.inputs[_ADDED_INPUT:]
         if not result or not (node.op_type in OVERWRITING or node.op_type == "Conv"):
@@ -168,7 +168,7 @@ def _takes_memory(node: GraphNode) -> bool:
 
 
 def _viewed(node: GraphNode) -> str:
-    """The tensor of which a result may be a view: the first input, or what a body returns of what it reads."""
+    """The tensor that a result may be a view of: the first input, or an input that a body returns."""
     source = next(filter(None, node.inputs), node.op_type)
     for _, body in node.subgraphs[:1]:
         made = {name: each for each in body.nodes for name in each.outputs}

@@ -82,7 +82,7 @@ def _common(paths: Sequence[_Module]) -> _Module:
 
 
 def module_times(nodes: Sequence[NodeTime]) -> tuple[ModuleTime, ...]:
-    """Time per module, each before the modules inside it, the most costly first; nothing where no module is known."""
+    """Time per module, each before its inner modules, the most costly first; nothing if no module is known."""
     own: dict[_Module, list[NodeTime]] = {}
     for node in nodes:
         if node.module is not None:

@@ -1,4 +1,4 @@
-"""Which original nodes a node of a quantised graph works for: by tensors, whose names the quantiser only extends."""
+"""Which original nodes a node of a quantized graph works for: by tensors, as the quantizer only extends their names."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class OriginalGraph:
 
 @dataclass(frozen=True, eq=False)
 class Descendant:
-    """A graph that was made of an original: prepared, quantised or executed."""
+    """A graph made from an original: prepared, quantized or executed."""
 
     original: OriginalGraph
     graph: Graph
@@ -110,7 +110,7 @@ class Descendant:
         return () if neighbour is None else own[neighbour]
 
     def breaker(self, position: int) -> int | None:
-        """The node that keeps a conversion from being fused: what makes its input, or what reads its output.
+        """The node that prevents the fusion of a conversion: the maker of its input, or the reader of its output.
 
         Float32 is on the side of the input of a QuantizeLinear, and of the output of a DequantizeLinear; where nothing
         is there, it is at an edge of the model, and the node on the other side counts.

@@ -28,7 +28,7 @@ def unfused(profile: Profile, inspection: Inspection, kind: str) -> list[Pattern
 
 
 def breaker(pattern: Pattern, nodes: Mapping[str, GraphNode]) -> str:
-    """What prevents the fusion, as a clause; empty where nothing is seen."""
+    """What prevents the fusion, as a clause; empty if unknown."""
     for field, reason in _REASONS:
         names: Sequence[str] = getattr(pattern, field)
         if names:
@@ -50,7 +50,7 @@ def times_of(profile: Profile, patterns: Sequence[Pattern]) -> list[NodeTime]:
 def unfused_hazard(
     profile: Profile, inspection: Inspection, kind: str, title: str, remedy: str, trials: tuple[Trial, ...]
 ) -> Hazard | None:
-    """All operations of a kind that were not fused, as one hazard; None where there are none."""
+    """All unfused operations of a kind as one hazard; None without any."""
     found = unfused(profile, inspection, kind)
     times = times_of(profile, found)
     if not found or not times:

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.answers.headroom import headroom_answer
 from onnxperf.analyze.answers.profile import overhead_words
-from onnxperf.analyze.answers.race import is_disturbance
 from onnxperf.errors import BadOption
 from onnxperf.records.graph import Path, Place
 from onnxperf.records.headroom import Limit
@@ -25,6 +24,7 @@ from onnxperf.records.profile import (
     operator_link,
 )
 from onnxperf.records.view import GraphView, Metrics, NodeMetric, ViewGraph, ViewNode
+from onnxperf.wording.busy import is_busy_text
 from onnxperf.wording.numbers import count, magnitude, percent, significant, spoken_size, time_text
 
 _WHY = {
@@ -135,7 +135,7 @@ def _general_notes(profile: Profile, view: GraphView) -> Iterator[str]:
         yield f"the profile is of another model, or another version of it, {profile.model}: nodes are matched by name"
     if words := overhead_words(profile.overhead):
         yield words.strip()
-    yield from filter(is_disturbance, profile.notes)
+    yield from filter(is_busy_text, profile.notes)
     if profile.interrupted:
         yield "interrupted: the profile holds what ran until then"
 
@@ -182,7 +182,7 @@ def links_of(profile: Profile, view: GraphView) -> dict[str, tuple[str, ...]]:
 
 
 def memory_metrics(memories: Sequence[NodeMemory], profile: Profile, view: GraphView) -> Metrics:
-    """Size of the results of every node of a view, against the most that was in use at once."""
+    """Size of the results of every node of a view, relative to the peak in use."""
     peak = max((each.in_use_bytes or each.live_bytes or 0 for each in memories), default=0)
     places = _places(profile, view)
     owners = {(each.group.path, name): each.group.sources for each in profile.sources for name in each.group.executed}
@@ -233,7 +233,7 @@ def _memory_lines(each: NodeMemory) -> Iterator[str]:
 
 
 class _Places(NamedTuple):
-    """Where the nodes of a view are; what is there twice is not in it, since it is not known which one is meant."""
+    """Places of the nodes of a view; ambiguous ones are left out."""
 
     keys: dict[Place, str]
     """Keys of nodes by their places."""

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from onnxperf.analyze.answers.headroom import headroom_answer, headroom_notes
 from onnxperf.analyze.answers.profile import profile_answer
-from onnxperf.analyze.answers.race import is_disturbance, note_on_others
+from onnxperf.analyze.answers.race import note_on_others
 from onnxperf.analyze.graphs.attribution import attribute, source_times
 from onnxperf.analyze.graphs.modules import module_times, with_origins
 from onnxperf.analyze.trace import profile as sums
@@ -45,6 +45,7 @@ from onnxperf.records.options import Recording, SessionOptions, WorkerLimits
 from onnxperf.records.profile import PROFILED_LAUNCHES, Profile, undisturbed
 from onnxperf.records.trace import EVENT_CAP, Trace
 from onnxperf.results.profile import ProfileResult
+from onnxperf.wording.busy import is_busy_text
 from onnxperf.wording.numbers import grouped
 
 FOLDER_OPTION = "session.model_external_initializers_file_folder_path"
@@ -176,7 +177,7 @@ def waits_of_calls(ends: Sequence[TurnsEnd], index: int, iterations: int) -> tup
 def notes_on_load(record: Experiment, noted: Sequence[str] = ()) -> tuple[str, ...]:
     """A warning where other programs used the processors while this was measured, unless it was noted already."""
     share = record.machine.others_share if record.machine is not None else None
-    return () if any(map(is_disturbance, noted)) else note_on_others(share)
+    return () if any(map(is_busy_text, noted)) else note_on_others(share)
 
 
 def profile_model(

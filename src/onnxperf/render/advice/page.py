@@ -25,7 +25,7 @@ from onnxperf.render.kit.column import (
 )
 from onnxperf.render.kit.comparison import Compared, ratio_columns
 from onnxperf.render.kit.machine import cpu_text
-from onnxperf.render.kit.page import GAP, Heading, Line, Page, Part, Section, closing
+from onnxperf.render.kit.page import GAP, Heading, Line, Page, Part, Section, answered
 from onnxperf.render.kit.table import Footer, Table
 from onnxperf.render.profile.columns import share_heading
 from onnxperf.render.race.sections import cases_sections
@@ -85,7 +85,7 @@ def advice_page(record: Advice, hazards: Sequence[ShownHazard]) -> Page:
         *(_hazards(outcome, [each for each in hazards if each.outcome == outcome]) for outcome in _HEADINGS),
         Section("Trials", trials),
         Section("Operators", [_operators(record)] if record.next_command else []),
-        *closing(record.answer, record.notes, record.interrupted),
+        *answered(record.answer, record.notes, record.interrupted),
         *(cases_sections(races, "Races") if races else []),
     ]
 

@@ -35,7 +35,7 @@ from onnxperf.render.kit.column import (
 )
 from onnxperf.render.kit.comparison import Compared, comparison_columns, ratio_columns
 from onnxperf.render.kit.machine import cpu_text
-from onnxperf.render.kit.page import Heading, Page, Section, closing
+from onnxperf.render.kit.page import Heading, Page, Section, answered
 from onnxperf.render.kit.table import Footer, On, Table
 from onnxperf.render.race.sections import race_parts
 from onnxperf.wording.names import dims_text, first_of, name_of
@@ -60,7 +60,7 @@ def quantize_page(record: Quantization) -> Page:
         Section("Layers", [layers_table(record, _MOST_ROWS, "screen"), *layers]),
         Section("Conversions", [_unfused_kinds_table(record)]),
         Section("Errors", [errors_table(record)]),
-        *closing(record.answer, record.notes, record.interrupted),
+        *answered(record.answer, record.notes, record.interrupted),
         *race,
     ]
 

@@ -28,7 +28,7 @@ class BarSeries(Struct, frozen=True):
     pale: Sequence[bool] = ()
     """Which of them do not matter: noise."""
     colors: Sequence[int] = ()
-    """Of each bar, where they differ."""
+    """Color of each bar, if they differ."""
 
 
 class Bars(Picture, frozen=True):

@@ -16,7 +16,7 @@ Width = Literal["column", "page"]
 LOG_FROM = 10.0
 """Ratio of the largest to the smallest value from which on an axis is logarithmic."""
 _MARGIN = 0.05
-"""Room beside the outermost values, in parts of an axis."""
+"""Margin next to the outermost values, as a share of the axis."""
 _TICKS = 8
 """Round steps of an axis, at most."""
 
@@ -25,7 +25,7 @@ _TICKS = 8
 BLUE, RED, GREEN, PINK, ORANGE, SKY, GREY, BROWN = range(8)
 """Places in the palettes, which pages and files share."""
 LIGHT = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#777777", "#8c6d1f")
-"""Okabe and Ito's colors, which color-blind readers can distinguish; then grey, and brown for a seventh subject."""
+"""Okabe and Ito's colors, which color-blind readers can distinguish; then gray, and brown for a seventh subject."""
 DARK = ("#56b4e9", "#ff8c4b", "#34c79b", "#e29cc4", "#f0bd4a", "#3a8fd0", "#a0a8b0", "#c9a94f")
 """The same on black."""
 SUBJECT_COLORS = (BLUE, ORANGE, PINK, SKY, BROWN, GREEN, RED)
@@ -117,7 +117,7 @@ def chart(title: str, summary: str, picture: Picture, table: Table[Any], on: On 
 def chosen_chart(
     title: str, summary: str, pictures: Mapping[str, Picture], table: Table[Any], name: str, on: On = "all"
 ) -> list[Chart]:
-    """A chart of several pictures, of which a select box of that name chooses one; none if there is no picture."""
+    """A chart of several pictures with a select box of that name; none if there is no picture."""
     if not pictures:
         return []
     several = len(pictures) > 1
@@ -176,7 +176,7 @@ def axis_of(
     log_from: float = LOG_FROM,
     margin: float = _MARGIN,
 ) -> Axis:
-    """An axis for these values: from zero or around them; logarithmic where they are far apart."""
+    """An axis for these values: from zero or around them, logarithmic if they are far apart."""
     sound = [value for value in values if value is not None and math.isfinite(value)]
     above = [value for value in sound if value > 0]
     scale, name = unit

@@ -38,7 +38,7 @@ _ROW, _AROUND = 40, 62
 
 
 class Mark(Struct, frozen=True):
-    """A comparison; its interval ends at its value where it has none."""
+    """A comparison; without an interval, both ends are its value."""
 
     name: str
     value: float
@@ -84,7 +84,7 @@ def forest_chart(
     table: Table[Any] | None = None,
     on: On = "all",
 ) -> list[Chart]:
-    """A chart of comparisons, with the one table of them behind it; none where no comparison has a ratio."""
+    """A chart of comparisons with their table behind it; none if no comparison has a ratio."""
     drawn = forest(by, rows, effect)
     if not drawn.marks:
         return []
@@ -94,16 +94,16 @@ def forest_chart(
 def forests_chart(
     title: str, summary: str, forests: Mapping[str, Forest], table: Table[Any], name: str, on: On = "all"
 ) -> list[Chart]:
-    """The same for several cases, of which a select box of that name chooses one."""
+    """The same for several cases, with a select box of that name."""
     drawn = {label: each for label, each in forests.items() if each.marks}
     return chosen_chart(title, summary, drawn, table, name, on)
 
 
 def _mark(by: Compared[R], row: R) -> Mark:
-    comparison, word, ends = by.of(row), by.said(row), ends_of(by.of(row))
+    comparison, word, ends = by.of(row), by.shown(row), ends_of(by.of(row))
     value = comparison.ratio or 1.0
     low, high = (each if _sound(each) else value for each in ends or (value, value))
-    label = word if word == "baseline" else f"{ratio(value)} {word}".strip()
+    label = word if word == "baseline" else f"{ratio(value, ends)} {word}".strip()
     within = f"95 % CI {interval(low, high)}" if ends else ""
     words = [label, within, by.tooltip(row) if by.tooltip else "", comparison.reason]
     return Mark(
@@ -111,7 +111,7 @@ def _mark(by: Compared[R], row: R) -> Mark:
         value=value,
         low=low,
         high=high,
-        color=VERDICT_COLORS.get(word, GREY) if by.color is None else by.color(row),
+        color=VERDICT_COLORS.get(by.said(row), GREY) if by.color is None else by.color(row),
         label=visible(label),
         words="\n".join(visible(each) for several in filter(None, words) for each in several.split("\n")),
         key=visible(by.link(row)) if by.link is not None else "",
@@ -132,7 +132,7 @@ def _range(marks: Sequence[Mark]) -> tuple[float, float, bool]:
 
 
 def _without_outliers(values: Sequence[float]) -> list[float]:
-    """The sorted values without those far from all others, where there are many; 1 stays."""
+    """The sorted values without outliers, if there are many; 1 stays."""
     kept = list(values)
     while len(kept) > _SPREAD and kept[-1] != 1.0 and kept[-1] / kept[-2] > _OUTLIER:
         kept.pop()

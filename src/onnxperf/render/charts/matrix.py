@@ -30,7 +30,7 @@ class MatrixCell(Struct, frozen=True):
     failed: bool = False
     """Whether there is a word in place of a value."""
     small: str = ""
-    """Below the text where there is room: the interval."""
+    """The interval, below the text if there is room."""
     right: bool = False
     below: bool = False
     """Whether the winner changes towards the next cell."""

@@ -15,7 +15,7 @@ Shape = Literal["line", "points", "step", "area"]
 """A line with a symbol at each point; points alone; a level per point, as in memory per node; a filled histogram."""
 Dash = Literal["solid", "dashed", "dotted"]
 Symbol = Literal["peak", "sampled", "cross", "up", "down", "diamond"]
-"""A peak, filled or only seen by samples; what was not measured; what lies beyond the axis; anything else."""
+"""A peak, filled or seen only by samples; a missing value; a value beyond the axis; anything else."""
 
 _OUTLIER = 2.0
 """How many times beyond the range of most values one is clipped."""
@@ -44,7 +44,7 @@ class Series(Struct, frozen=True):
     keys: Sequence[str] = ()
     """What each point stands for elsewhere on a page."""
     labels: Sequence[str] = ()
-    """Names beside the points, where there is room."""
+    """Names next to the points, if there is room."""
     symbol: int = 0
     """Place among the symbols; tells apart what shares a color."""
 
@@ -58,7 +58,7 @@ class PlotMark(Struct, frozen=True):
     symbol: Symbol = "diamond"
     color: int = RED
     text: str = ""
-    """Written beside it."""
+    """Written next to it."""
     series: str = ""
     """The series that it belongs to."""
 
@@ -72,7 +72,7 @@ class PlotSpan(Struct, frozen=True):
     """In the legend, once for all spans of that name."""
     color: int = GREY
     label: str = ""
-    """Written at its top where there is room."""
+    """Written at its top if there is room."""
     across: bool = False
 
 
@@ -103,9 +103,9 @@ class Plot(Picture, frozen=True):
     levels: Sequence[Level] = ()
     edges: Sequence[Edge] = ()
     zooms: bool = False
-    """Whether a reader may move and enlarge it; then a browser makes ticks of its own."""
+    """Whether a reader can pan and zoom; then the browser computes the ticks."""
     until: float | None = None
-    """Where the first view of one that zooms ends."""
+    """End of the first view of a plot that zooms."""
     tall: int = 340
     """Pixels."""
 

@@ -270,10 +270,10 @@ def _value_text(value: ViewValue | None) -> str:
 
 
 def _dims_text(shape: Dims) -> str:
-    """Sizes such as `1×64×7×7`; a single number is a scalar."""  # noqa: RUF002
+    """Sizes such as `1×64×7×7`; a single number is a scalar."""
     if not shape:
         return "scalar"
-    return "×".join("?" if each is None else visible(str(each)) for each in shape)  # noqa: RUF001
+    return "×".join("?" if each is None else visible(str(each)) for each in shape)
 
 
 def _tensor_text(tensor: ViewTensor) -> str:

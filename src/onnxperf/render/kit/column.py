@@ -13,6 +13,7 @@ from onnxperf.wording.names import name_of, visible
 from onnxperf.wording.numbers import (
     NOTHING,
     duration,
+    exact,
     factor,
     grouped,
     in_megabytes,
@@ -43,7 +44,7 @@ class Format(NamedTuple):
     excel: str = "General"
     """Its number format in a spreadsheet, with the unit."""
     parts: Sequence[str] = ()
-    """Endings of its keys in files, if a value is a tuple that needs several columns there."""
+    """Suffixes of its keys in files, if a value is a tuple that needs several columns."""
 
     def shown(self, value: Any) -> str:
         """A value as a screen shows it: a dash for a number that is not known, nothing for a missing text."""
@@ -64,8 +65,9 @@ WHOLE_NS = Format(duration, "whole", '#,##0 "ns"')
 US = Format(microseconds, excel='#,##0.00 "µs"')
 BYTES = Format(size, "whole", '#,##0 "B"')
 MB = Format(in_megabytes, "whole", '#,##0 "B"')
-RATIO = Format(ratio, excel='0.000"×"')  # noqa: RUF001
+RATIO = Format(ratio, excel='0.000"×"')
 FACTOR = Format(factor, excel="0.000")
+EXACT = Format(exact, excel="0.000")
 SHARE = Format(percent, excel="0.0%")
 RATE = Format(per_second, excel="#,##0.0")
 INTERVAL = Format(lambda ends: interval(*ends), excel="0.000", parts=("_low", "_high"))
@@ -104,6 +106,10 @@ class Column(NamedTuple, Generic[R]):
     """Long cells lose their end instead of their middle: sentences; goes with `room`."""
     folds: bool = False
     """Long cells continue in the lines below; goes with `room`."""
+    untitled: bool = False
+    """Terminals leave out its heading: its cells explain themselves."""
+    terminal: bool = False
+    """Only terminals show it: signs of equal width."""
     breaks: bool = False
     """A table too wide for a console may continue below from here, with the columns before the first such one."""
 
@@ -124,7 +130,7 @@ class Column(NamedTuple, Generic[R]):
         return Cell(self.format.shown(value) if self.text is None else self.text(row), value, style)
 
     def of(self, inner: Callable[[Any], R]) -> Column[Any]:
-        """The same column for rows of which it reads a part."""
+        """The same column for rows that contain what it reads."""
         read, style, text = self.value, self.style, self.text
         return self._replace(
             value=lambda row: read(inner(row)),
@@ -146,7 +152,7 @@ def for_screens(heading: str, value: Callable[[R], Any], format: Format = TEXT, 
 def field_columns(
     kind: type[Struct], names: Iterable[str] = (), formats: dict[str, Format] | None = None
 ) -> list[Column[Any]]:
-    """Columns of files for fields of a record: all of them, or those named; their endings tell units and types."""
+    """Columns of files for fields of a record, all or those named; suffixes of names give units and types."""
     known = {field.name: field for field in _fields(kind)}
     chosen = list(names) or list(known)
     return [
@@ -164,7 +170,7 @@ def _fields(kind: type[Struct]) -> Sequence[Any]:
 
     described = type_info(kind)
     if not isinstance(described, StructType):
-        raise AssertionError(f"{kind} is no record")
+        raise AssertionError(f"{kind} is not a record")
     return described.fields
 
 

@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from onnxperf.records.comparison import Comparison
-from onnxperf.render.kit.column import INTERVAL, NAME, NS, RATIO, TEXT, Column, Format, for_files
+from onnxperf.render.kit.column import INTERVAL, NAME, NS, RATIO, TEXT, Column, Format, for_files, for_screens
+from onnxperf.render.kit.strip import strips
 from onnxperf.render.kit.table import Footer, Table
+from onnxperf.wording.numbers import interval, ratio
+from onnxperf.wording.verdicts import faced
 
 R = TypeVar("R")
 
@@ -36,7 +39,7 @@ class Compared(NamedTuple, Generic[R]):
     name: Callable[[R], str]
     of: Callable[[R], Comparison]
     word: Callable[[R], str] | None = None
-    """The verdict in the words of the feature; that of the comparison unless given."""
+    """The verdict in the words of the feature; by default that of the comparison."""
     what: str = "name"
     """Heading and key of the names."""
     key: str = "speedup"
@@ -56,19 +59,32 @@ class Compared(NamedTuple, Generic[R]):
     more: Sequence[Column[R]] = ()
     """Further columns, behind the verdict."""
     axis: str = ""
-    """What a chart shows of the ratio, such as "new / baseline"; the heading of the ratio unless given."""
+    """What a chart calls the ratio, such as "new / baseline"; by default its heading."""
     color: Callable[[R], int] | None = None
-    """Color of a mark; that of its verdict unless given."""
+    """Color of a mark; by default that of its verdict."""
     style: Callable[[R], str] | None = None
-    """Style of ratio and verdict; that of the verdict unless given."""
+    """Style of ratio and verdict; by default that of the verdict."""
     tooltip: Callable[[R], str] | None = None
-    """What a chart says of a row besides ratio, verdict and interval."""
+    """Tooltip of a row, in addition to ratio, verdict and interval."""
     link: Callable[[R], str] | None = None
     """What a mark of a chart stands for elsewhere on a page."""
 
     def said(self, row: R) -> str:
         """The verdict of a row in words."""
         return self.word(row) if self.word is not None else self.of(row).verdict or ""
+
+    def shown(self, row: R) -> str:
+        """The verdict of a row with its sign."""
+        return " · ".join(map(faced, self.said(row).split(" · ")))
+
+    def ratio_text(self, row: R) -> str:
+        """The ratio of a row, with as many decimals as its interval."""
+        found = self.of(row)
+        return ratio(found.ratio, ends_of(found)) if self.format == RATIO else self.format.shown(found.ratio)
+
+    def interval_text(self, row: R) -> str:
+        """The interval of the ratio, or nothing: a baseline has none."""
+        return "" if (ends := ends_of(self.of(row))) is None else interval(*ends)
 
 
 def ratio_columns(by: Compared[R]) -> list[Column[R]]:
@@ -77,11 +93,18 @@ def ratio_columns(by: Compared[R]) -> list[Column[R]]:
     def styled(row: R) -> str:
         return VERDICT_STYLES.get(by.said(row), "")
 
+    style = by.style or styled
     return [
-        Column(by.key, by.ratio, lambda row: by.of(row).ratio, by.format, style=by.style or styled),
-        Column(by.key, "95 % CI", lambda row: ends_of(by.of(row)), INTERVAL, 60, style="dim"),
-        Column(by.verdict, by.verdict, by.said, TEXT, style=by.style or styled, room=14, cut=True),
+        Column(by.key, by.ratio, lambda row: by.of(row).ratio, by.format, style=style, text=by.ratio_text),
+        Column(by.key, "95 % CI", lambda row: ends_of(by.of(row)), INTERVAL, 60, "dim", by.interval_text),
+        Column(by.verdict, by.verdict, by.said, TEXT, style=style, room=14, cut=True, text=by.shown, untitled=True),
     ]
+
+
+def strip_column(by: Compared[R], rows: Sequence[R]) -> Column[R]:
+    """Intervals as a small forest, on screens with room for it."""
+    drawn = dict(zip(map(id, rows), strips([by.of(row) for row in rows]), strict=True))
+    return for_screens("", lambda row: drawn.get(id(row), ""), width=100, terminal=True)
 
 
 def comparison_columns(by: Compared[R]) -> list[Column[R]]:
@@ -93,7 +116,7 @@ def comparison_columns(by: Compared[R]) -> list[Column[R]]:
         if named is not None
     ]
     return [
-        Column(by.what, by.what, by.name, NAME, room=22, folds=True),
+        Column(by.what, by.what, by.name, NAME, room=22, untitled=True),
         *amounts,
         *ratio_columns(by),
         *by.more,
@@ -105,7 +128,8 @@ def comparison_table(
     by: Compared[R], rows: Sequence[R], title: str = "", footers: Sequence[Footer] = (), **more: Any
 ) -> Table[R]:
     """The one table of comparisons."""
-    return Table(comparison_columns(by), rows, title, footers=footers, **more)
+    columns = comparison_columns(by)
+    return Table([*columns, strip_column(by, rows)], rows, title, footers=footers, **more)
 
 
 def ends_of(comparison: Comparison) -> tuple[float, float] | None:

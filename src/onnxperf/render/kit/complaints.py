@@ -1,4 +1,4 @@
-"""One line on stderr, for what went wrong beside the result."""
+"""One line on stderr for problems and notices that are not part of the result."""
 
 from __future__ import annotations
 

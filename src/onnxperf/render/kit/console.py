@@ -1,4 +1,4 @@
-"""Pages on a terminal, however narrow it is and whatever characters it can show."""
+"""Pages on a terminal of any width and character set."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
+from rich.theme import Theme
 
 from onnxperf.render.kit.column import Column
-from onnxperf.render.kit.page import Answer, Flow, Heading, Line, Note, Page, Part, Verbatim, Warn, on_screen
+from onnxperf.render.kit.page import GAP, Answer, Flow, Foot, Heading, Line, Note, Page, Part, Verbatim, Warn, on_screen
 from onnxperf.render.kit.table import Grid, Table, grid_of
 from onnxperf.wording.names import cut, encodable, flowed, name_of, shortened_apart, text_width, visible
 
@@ -23,6 +24,9 @@ _BOX, _ASCII_BOX = Box(_LINE_UNDER_HEAD.format("─")), Box(_LINE_UNDER_HEAD.for
 _GAP = 2
 _SMALLEST = 4
 _REPR_WIDTH = 100
+_COLORS = {"red": "color(160)", "green": "color(28)", "yellow": "color(130)", "cyan": "color(31)"}
+"""Readable on dark and on light terminals; one that has fewer colors shows the nearest."""
+_THEME = Theme({**_COLORS, "heading": f"bold {_COLORS['cyan']}"})
 _TAGS: dict[type, str] = {Answer: "bold", Note: "dim", Warn: "yellow"}
 
 Spell = Callable[[str], str]
@@ -32,8 +36,11 @@ Spell = Callable[[str], str]
 class PageConsole(Console):
     """A terminal, a file or a pipe; one whose reader has gone away is an error like any other."""
 
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(theme=_THEME, highlight=False, **settings)
+
     def on_broken_pipe(self) -> None:
-        """Rich would end the process, and the files that were requested with it."""
+        """Rich would exit here, before requested files are written."""
         raise BrokenPipeError
 
 
@@ -49,45 +56,54 @@ def page_group(page: Page, console: Console) -> Group:
 
 
 def _drawings(page: Page, console: Console, spell: Spell) -> Iterator[tuple[Part, RenderableType]]:
-    for number, part in enumerate(on_screen(page)):
-        for drawing in _drawn_part(part, console, spell, number == 0):
+    """Every part, with single gaps between them."""
+    is_below, gap = False, False
+    for part in on_screen(page):
+        for drawing in _drawn_part(part, console, spell):
+            if not isinstance(part, Verbatim) and isinstance(drawing, Text) and not drawing.plain:
+                gap = is_below
+                continue
+            if gap:
+                yield GAP, Text()
+            is_below, gap = True, False
             yield part, drawing
 
 
-def _drawn_part(part: Part, console: Console, spell: Spell, first: bool) -> Iterator[RenderableType]:
+def _drawn_part(part: Part, console: Console, spell: Spell) -> Iterator[RenderableType]:
     match part:
         case Heading():
             yield _heading(part, console)
         case Flow():
             if part.parts:
                 yield Text(_flowed([spell(each) for each in part.parts], console))
-        case Line():
+        case Line() if part.width <= console.width:
             text = Text(visible(spell(part.text), console.encoding), style=part.style)
             yield Padding(text, (0, 0, 0, part.indent), expand=False) if part.indent else text
         case Answer() | Note() | Warn():
-            yield Text(visible(spell(part.text), console.encoding), style=_TAGS[type(part)])
+            yield Text(visible(spell(part.shown), console.encoding), style=_TAGS[type(part)])
+        case Foot() if any(part.parts):
+            yield Text(_flowed([spell(each) for each in part.parts], console), style="dim")
         case Verbatim():
             yield from _verbatim(part, console, spell)
         case Table():
-            yield from _titled(grid_of(part, console.width), part.optional, console, spell, first)
+            yield from _titled(grid_of(part, console.width, terminal=True), part.optional, console, spell)
 
 
-def _titled(grid: Grid, optional: bool, console: Console, spell: Spell, first: bool) -> Iterator[RenderableType]:
+def _titled(grid: Grid, optional: bool, console: Console, spell: Spell) -> Iterator[RenderableType]:
     shown = grid.mapped(lambda text: visible(spell(text), console.encoding))
     if not shown.lines or (optional and _taken(_natural(shown), range(len(shown.columns))) > console.width):
         return
-    if not first:
-        yield Text()
+    yield Text()
     if shown.title:
         yield Text(shown.title, style="bold")
     yield drawn(shown, console.width, console.encoding)
 
 
 def page_text(page: Page) -> str:
-    """The page as a wide terminal without colours shows it."""
+    """The page as a wide terminal without colors shows it."""
     text = io.StringIO()
     # In a notebook rich would show the table itself, beside the HTML.
-    console = Console(file=text, width=_REPR_WIDTH, color_system=None, force_terminal=False, force_jupyter=False)
+    console = PageConsole(file=text, width=_REPR_WIDTH, color_system=None, force_terminal=False, force_jupyter=False)
     print_page(page, console)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
@@ -95,7 +111,7 @@ def page_text(page: Page) -> str:
 def _heading(part: Heading, console: Console) -> Text:
     shown = name_of(part.name, console.encoding)
     text = Text(_flowed([shown, *part.facts], console))
-    text.stylize("bold cyan", 0, len(shown))
+    text.stylize("heading", 0, len(shown))
     text.overflow = "fold"
     return text
 
@@ -162,7 +178,7 @@ def _fitted(grid: Grid, width: int, encoding: str) -> RichTable:
     for column, room in zip(narrow.columns, widths, strict=True):
         overflow: Literal["fold", "crop"] = "fold" if column.folds else "crop"
         side: Literal["left", "right"] = "left" if column.left else "right"
-        heading = Text(column.heading)
+        heading = Text("" if column.untitled else column.heading)
         result.add_column(heading, justify=side, no_wrap=not column.folds, max_width=room, overflow=overflow)
     texts = [[line.cells[place].text for line in narrow.lines] for place in range(len(narrow.columns))]
     parts = zip(texts, narrow.columns, widths, strict=True)
@@ -200,10 +216,9 @@ def _fit(grid: Grid, width: int) -> tuple[list[int], list[int]]:
 
 def _natural(grid: Grid) -> list[int]:
     """The width of each column in which nothing is shortened."""
-    return [
-        max(text_width(column.heading), max((text_width(line.cells[place].text) for line in grid.lines), default=0))
-        for place, column in enumerate(grid.columns)
-    ]
+    headings = ["" if column.untitled else column.heading for column in grid.columns]
+    cells = [[line.cells[place].text for line in grid.lines] for place in range(len(grid.columns))]
+    return [max(map(text_width, [heading, *several])) for heading, several in zip(headings, cells, strict=True)]
 
 
 def _taken(widths: Sequence[int], kept: Sequence[int]) -> int:

@@ -21,7 +21,7 @@ def write(path: Path, data: bytes) -> None:
 
 
 def copy(source: Path, path: Path, beside: Iterable[Path] = ()) -> None:
-    """Copy a file, after those that must be beside it under their own names: all of them, or none."""
+    """Copy a file after those it depends on, which keep their names: all of them or none."""
     import shutil  # commands start without it
 
     if _is_device(path):
@@ -51,7 +51,7 @@ def _is_device(path: Path) -> bool:
 
 
 def suffix_of(path: str | Path, known: Iterable[str], option: str = "output") -> str:
-    """The longest of the known endings that a file's name has; an error that lists them where it has none."""
+    """The longest known extension of a file name; without one, an error lists them."""
     name = Path(path).name.lower()
     endings = sorted(known, key=len, reverse=True)
     for ending in endings:

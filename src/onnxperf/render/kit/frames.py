@@ -1,4 +1,4 @@
-"""Tables as DataFrames, Markdown, CSV and Parquet files; text in them is no formula and no markup."""
+"""Tables as DataFrames, Markdown, CSV and Parquet files; text in them is neither formula nor markup."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def parquet_bytes(frame: DataFrame) -> bytes:
 
 
 def unique(names: Iterable[str], same: Callable[[str], str] = str) -> list[str]:
-    """The names, numbered where one has been there before."""
+    """The names, numbered if they repeat."""
     seen: set[str] = set()
     found = []
     for name in names:

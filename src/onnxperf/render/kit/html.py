@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from onnxperf.render.kit.page import Answer, Flow, Heading, Line, Note, Page, Part, Verbatim, Warn, on_screen
+from onnxperf.render.kit.page import Answer, Flow, Foot, Heading, Line, Note, Page, Part, Verbatim, Warn, on_screen
 from onnxperf.render.kit.table import Grid, Table, grid_of
 from onnxperf.wording.names import name_of, visible
 
@@ -34,22 +34,22 @@ def _part(part: Part) -> str:
     match part:
         case Heading():
             return _paragraph(" · ".join([name_of(part.name), *filter(None, part.facts)]), "bold")
-        case Flow():
-            return _paragraph(" · ".join(filter(None, part.parts)))
+        case Flow() | Foot():
+            return _paragraph(" · ".join(filter(None, part.parts)), "dim" if isinstance(part, Foot) else "")
         case Line():
             return _paragraph(part.text, part.style, f";margin-left:{part.indent}ch" if part.indent else "")
         case Verbatim():
             lines = "\n".join(map(visible, part.text.split("\n")))
             return f"<pre>{escape(lines)}</pre>"
         case Answer() | Note() | Warn():
-            return _paragraph(part.text, _TAGS[type(part)])
+            return _paragraph(part.shown, _TAGS[type(part)])
         case Table():
             return _grid(grid_of(part, _ROOM))
     return ""
 
 
 def _grid(grid: Grid) -> str:
-    """A table under its title; nothing where it has no rows."""
+    """A table under its title; nothing without rows."""
     if not grid.lines:
         return ""
     sides = ["left" if column.left else "right" for column in grid.columns]

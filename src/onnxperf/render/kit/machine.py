@@ -7,20 +7,20 @@ from collections.abc import Iterable
 from onnxperf.records.base import Machine
 from onnxperf.records.memory import MemorySubject
 from onnxperf.records.race import Subject
-from onnxperf.wording.machines import cpu_name, extensions_text
+from onnxperf.wording.machines import cpu_name, widest_extension
 from onnxperf.wording.names import listed
 from onnxperf.wording.numbers import count, hundredths, percent, sampled_percent, size
 
 
 def machine_texts(machine: Machine | None) -> list[str]:
-    """The processor and the version of onnxruntime, where known."""
-    return [] if machine is None else [cpu_text(machine), *runtime_texts(machine.versions)]
+    """The version of onnxruntime and the processor, if known."""
+    return [] if machine is None else [*runtime_texts(machine.versions), cpu_text(machine)]
 
 
 def cpu_text(machine: Machine) -> str:
-    """The model of the processor without its trademark signs and frequency, with its vector extensions."""
-    extensions = extensions_text(machine.vector_extensions)
-    return f"{cpu_name(machine.cpu)} ({extensions})" if extensions else cpu_name(machine.cpu)
+    """The model of the processor without its trademark signs and frequency, with its widest vectors."""
+    widest = widest_extension(machine.vector_extensions)
+    return f"{cpu_name(machine.cpu)} ({widest})" if widest else cpu_name(machine.cpu)
 
 
 def runtime_texts(versions: dict[str, str]) -> list[str]:
@@ -60,7 +60,7 @@ def _others_text(share: float) -> str:
 
 
 def thread_texts(subjects: Iterable[Subject | MemorySubject]) -> list[str]:
-    """The number of threads, where it is the same for all."""
+    """The number of threads, if it is the same for all."""
     numbers = {number for subject in subjects if isinstance(number := subject.conditions.get("threads"), int)}
     return [count(number, "thread") for number in numbers] if len(numbers) == 1 else []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from onnxperf.render.kit.page import Answer, Flow, Heading, Line, Note, Page, Part, Verbatim, Warn, on_screen
+from onnxperf.render.kit.page import Answer, Flow, Foot, Heading, Line, Note, Page, Part, Verbatim, Warn, on_screen
 from onnxperf.render.kit.table import Grid, Table, grid_of
 from onnxperf.wording.names import name_of, visible
 
@@ -19,12 +19,12 @@ _ESCAPES = str.maketrans(
 
 
 def page_markdown(page: Page) -> str:
-    """Every part as a paragraph, a table or a block of its own."""
+    """Every part as a paragraph, a table or a code block."""
     return "\n\n".join(text for part in on_screen(page) if (text := part_markdown(part))) + "\n"
 
 
 def part_markdown(part: Part) -> str:
-    """One part; nothing where it is empty."""
+    """One part; nothing if it is empty."""
     match part:
         case Heading():
             return " · ".join(
@@ -33,7 +33,7 @@ def part_markdown(part: Part) -> str:
                     *map(markdown_text, filter(None, part.facts)),
                 ]
             )
-        case Flow():
+        case Flow() | Foot():
             return _started(" · ".join(map(markdown_text, filter(None, part.parts))))
         case Line():
             return f"- {_started(markdown_text(part.text))}" if part.indent else _started(markdown_text(part.text))
@@ -41,7 +41,8 @@ def part_markdown(part: Part) -> str:
             fence = max(["``", *re.findall(r"`{3,}", part.text)], key=len) + "`"
             return "\n".join([fence, *map(visible, part.text.split("\n")), fence])
         case Answer() | Note() | Warn():
-            return _started(markdown_text(part.text))
+            text = _started(markdown_text(part.shown))
+            return f"**{text}**" if isinstance(part, Answer) else text
         case Table():
             return "\n".join(_grid(grid_of(part)))
     return ""

@@ -1,4 +1,4 @@
-"""ONNX models as files; the weights of large ones go into a file beside them."""
+"""ONNX models as files; weights of large ones go into a separate file next to them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
 INLINE_BYTES = 2**30
-"""Beyond this the weights go into a file beside the model; protobuf ends at 2 GiB, and readers need room."""
+"""Above this size, weights go into a separate file: protobuf is limited to 2 GiB, and readers need room."""
 
 
 def write_model(proto: ModelProto, path: Path, size_bytes: int) -> bool:
-    """Write a model of this size; returns whether its weights went into a file beside it."""
+    """Write a model of this size; returns whether its weights went into a separate file."""
     if size_bytes <= INLINE_BYTES:
         write(path, proto.SerializeToString())
         return False

@@ -22,7 +22,7 @@ class Pace:
         self._latest = (done, now)
 
     def left(self) -> str:
-        """Such as `12 s left`; empty where it is not known yet."""
+        """Such as `12 s left`; empty if it is not known yet."""
         if self._begin is None:
             return ""
         (first, begin), (done, now) = self._begin, self._latest

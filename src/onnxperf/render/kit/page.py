@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from onnxperf.render.charts.base import Chart
 from onnxperf.render.kit.table import On, Table
+from onnxperf.wording.busy import is_busy_text
+from onnxperf.wording.verdicts import with_sign
 
 
 class Heading(NamedTuple):
@@ -21,6 +23,13 @@ class Answer(NamedTuple):
     """A sentence that answers the question."""
 
     text: str
+    verdict: str = ""
+    """The verdict or status that it rests on, whose sign stands before it."""
+
+    @property
+    def shown(self) -> str:
+        """The sentence behind its sign."""
+        return with_sign(self.verdict, self.text)
 
 
 class Note(NamedTuple):
@@ -28,11 +37,27 @@ class Note(NamedTuple):
 
     text: str
 
+    @property
+    def shown(self) -> str:
+        """The same."""
+        return self.text
+
 
 class Warn(NamedTuple):
     """What limits the answer."""
 
     text: str
+
+    @property
+    def shown(self) -> str:
+        """The sentence behind a sign of warning."""
+        return f"⚠ {self.text}"
+
+
+class Foot(NamedTuple):
+    """Facts of a measurement on the last line of a screen."""
+
+    parts: Sequence[str]
 
 
 class Flow(NamedTuple):
@@ -50,14 +75,16 @@ class Line(NamedTuple):
     """bold, dim, red, green, yellow or cyan."""
     indent: int = 0
     on: On = "all"
+    width: int = 0
+    """From which width of a console on it is shown."""
 
 
 class Verbatim(NamedTuple):
-    """Text with a layout of its own, such as a tree."""
+    """Preformatted text, such as a tree."""
 
     text: str
     ansi: str = ""
-    """The same with colours for a terminal, as escapes of ANSI; all names in it must have been made visible."""
+    """The same with ANSI colors for a terminal; all names in it must have been escaped."""
     hangs: Sequence[int] = ()
     """For each line, the column where its rest continues on a narrower terminal; none: the terminal breaks it."""
     on: On = "all"
@@ -93,39 +120,82 @@ class Later(Sequence[Any]):
 
 
 class Section(NamedTuple):
-    """Parts under a title of their own, which only an HTML page shows."""
+    """Parts under a title, which only an HTML page shows."""
 
     title: str
     parts: Sequence[Any]
     on: On = "all"
 
 
-Part = Heading | Answer | Note | Warn | Flow | Line | Verbatim | Table[Any] | Chart | Drawing | Section
+Part = Heading | Answer | Note | Warn | Foot | Flow | Line | Verbatim | Table[Any] | Chart | Drawing | Section
 Page = Sequence[Part]
 
 GAP = Line("", on="screen")
-INTERRUPTED = Warn("Interrupted: this is what was measured until then.")
+INTERRUPTED = Warn("Interrupted: showing what was measured so far.")
 
 
-def closing(answer: str, notes: Iterable[str] = (), interrupted: bool = False) -> list[Part]:
-    """The end of a page: the answer, then the notes."""
-    said: list[Part] = [Answer(sentence) for sentence in answer.splitlines() if sentence]
-    said += [Note(note) for note in notes]
-    before: list[Part] = [INTERRUPTED] if interrupted else []
-    return [GAP, *before, *said] if before or said else []
+def answered(answer: str, notes: Iterable[str] = (), interrupted: bool = False, verdict: str = "") -> list[Part]:
+    """The answer, one sentence per line, the first with the sign of the verdict, then the notes."""
+    first, *more = [line for line in answer.splitlines() if line] or [""]
+    return [
+        *([Answer(first, verdict)] if first else []),
+        *map(Answer, more),
+        *([INTERRUPTED] if interrupted else []),
+        *(Warn(note) if is_busy_text(note) else Note(note) for note in notes),
+    ]
+
+
+def with_foot(page: Page, facts: Sequence[str]) -> Page:
+    """The page with more facts on its last line, or with such a line."""
+    feet = [place for place, part in enumerate(page) if isinstance(part, Foot)]
+    if not facts or not feet:
+        return [*page, Foot(facts)] if facts else page
+    last = feet[-1]
+    return [*page[:last], Foot([*cast(Foot, page[last]).parts, *facts]), *page[last + 1 :]]
 
 
 def on_screen(page: Page) -> Iterator[Part]:
-    """What a console, Markdown and a notebook show: no detail, and of a chart the table behind it."""
+    """What a console, Markdown and a notebook show: below each heading the answer, then all else, then the notes.
+
+    What stands behind a line of facts is shown below it.
+    """
+    several: list[Part] = []
+    for part in _shown_parts(page):
+        if isinstance(part, Heading):
+            yield from _in_order(several)
+            several = []
+            yield part
+        else:
+            several.append(part)
+        if isinstance(part, Foot):
+            yield from _in_order(several)
+            several = []
+    yield from _in_order(several)
+
+
+def _in_order(parts: Sequence[Part]) -> Iterator[Part]:
+    """The answer and what limits it, all else, notes, facts; gaps between them."""
+
+    def some(*kinds: type) -> list[Part]:
+        return [part for part in parts if isinstance(part, kinds)]
+
+    body = [part for part in parts if not isinstance(part, Answer | Warn | Note | Foot)]
+    for group in ([*some(Answer), *some(Warn)], body, some(Note), some(Foot)):
+        yield from group
+        yield GAP
+
+
+def _shown_parts(page: Page) -> Iterator[Part]:
+    """No detail, and the table of a chart instead of it."""
     for part in page:
-        if isinstance(part, Heading | Answer | Note | Warn):
+        if isinstance(part, Heading | Answer | Note | Warn | Foot):
             yield part
         elif part.on == "page":
             continue
         elif isinstance(part, Section):
-            yield from on_screen(part.parts)
+            yield from _shown_parts(part.parts)
         elif isinstance(part, Chart):
-            yield from on_screen([part.table])
+            yield from _shown_parts([part.table])
         elif not isinstance(part, Drawing):
             yield part
 

@@ -11,13 +11,13 @@ from onnxperf.render.kit.column import FILES_ONLY, TEXT, Cell, Column
 R = TypeVar("R")
 
 On = Literal["all", "screen", "page"]
-"""Where a part is shown: everywhere; on a console, in Markdown and in a notebook; only on an HTML page."""
+"""Where a part is shown: everywhere, on screens (console, Markdown, notebook), or only on an HTML page."""
 EVERYTHING = FILES_ONLY - 1
 """A width that leaves out no column of a screen."""
 
 
 class Footer(NamedTuple):
-    """A row below the others, such as a total or what was left out."""
+    """A row below the others, such as a total or the sum of omitted rows."""
 
     values: Mapping[str, object]
     """By the keys of columns; the empty key stands for the first column."""
@@ -77,9 +77,9 @@ class Grid(NamedTuple):
         return Grid(columns, lines, change(self.title))
 
 
-def grid_of(table: Table[Any], width: int = EVERYTHING) -> Grid:
+def grid_of(table: Table[Any], width: int = EVERYTHING, terminal: bool = False) -> Grid:
     """What a screen of this width shows of a table."""
-    columns = [column for column in table.columns if column.width <= width]
+    columns = [column for column in table.columns if column.width <= width and terminal >= column.terminal]
     lines = [
         Line(
             [column.cell(row) for column in columns],
@@ -88,7 +88,7 @@ def grid_of(table: Table[Any], width: int = EVERYTHING) -> Grid:
         )
         for row in table.rows
     ]
-    full = [place for place in range(len(columns)) if any(line.cells[place].text.strip("– ") for line in lines)]  # noqa: RUF001
+    full = [place for place in range(len(columns)) if any(line.cells[place].text.strip("– ") for line in lines)]
     below = [
         Line([_footer_cell(footer, column, place == 0) for place, column in enumerate(columns)], footer.style)
         for footer in table.footers

@@ -11,7 +11,7 @@ from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BLUE, MEGABYTES, ORANGE, Chart
 from onnxperf.render.kit.column import WHOLE, Column, Format
 from onnxperf.render.kit.machine import machine_texts
-from onnxperf.render.kit.page import Heading, Page, Section, closing
+from onnxperf.render.kit.page import Heading, Page, Section, answered
 from onnxperf.render.kit.table import Table
 from onnxperf.render.memory.tables import MILLIONS
 from onnxperf.wording.names import name_of, shortened
@@ -31,7 +31,7 @@ def lines_page(record: MemoryLines) -> Page:
     return [
         Heading(f"{record.function}, line by line", [file, *machine_texts(record.machine)]),
         Section(f"Lines of {file}" if file else "Lines", shown),
-        *closing(record.answer, record.notes),
+        *answered(record.answer, record.notes),
     ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from onnxperf.records.memory import Memory, MemoryCase
 from onnxperf.render.kit.machine import cpu_text, thread_texts, used_versions
-from onnxperf.render.kit.page import GAP, Heading, Line, Page, Part, Section, closing
+from onnxperf.render.kit.page import GAP, Heading, Line, Page, Part, Section, answered
 from onnxperf.render.memory.charts import case_curves, case_growth, peaks_chart
 from onnxperf.render.memory.tables import SAMPLED, bytes_table, pages_table, peaks_table
 from onnxperf.wording.labels import KEEPERS
@@ -25,7 +25,7 @@ def memory_page(record: Memory) -> Page:
         reasons = with_reasons((subject.name, subject.reason) for subject in case.subjects)
         parts += [GAP] if parts else []
         parts += [Heading(case.model, _facts(case, record)), Section(title, list(_parts(case, record)))]
-        parts += closing(case.answer, [*case.notes, *reasons], case.interrupted)
+        parts += answered(case.answer, [*case.notes, *reasons], case.interrupted)
     return parts
 
 

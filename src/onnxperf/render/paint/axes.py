@@ -44,7 +44,7 @@ def x_title(ax: Axes, title: str, look: Look) -> None:
 
 
 def y_title(ax: Axes, title: str, look: Look) -> None:
-    """A title beside the axis, as long as that is."""
+    """A title next to the axis, as long as the axis."""
     _, height = inches_of(ax)
     as_written(ax.yaxis.label)
     ax.set_ylabel(limited(title, max(height, 0.4), FONT, most=3), fontsize=FONT, color=look.ink, labelpad=3)
@@ -76,7 +76,7 @@ def _scale(ax: Axes, which: Literal["x", "y"], axis: Axis, high: float | None = 
 
 
 def _has_names(axis: Axis) -> bool:
-    """Whether its ticks are names, of which none can be guessed from the others."""
+    """Whether its ticks are names, so that none can be left out."""
     return any(not _is_number(words) for _, words in axis.ticks)
 
 
@@ -177,5 +177,5 @@ def _is_whole(name: str, drawn: str) -> bool:
 
 
 def _leftwards(room: Room, places: Sequence[float], angle: float) -> float:
-    """Inches that the first name may have, turned by an angle, until it meets what is at the left."""
+    """Inches that the first name may take at an angle before it touches what is on its left."""
     return math.inf if angle == 90 or not places else (min(room.left, 0.6) + 0.3) / math.cos(math.radians(angle))

@@ -74,7 +74,7 @@ def figure_bytes(figure: Figure, form: Literal["png", "svg"]) -> bytes:
 
 
 def _settings() -> AbstractContextManager[None]:
-    """Matplotlib's own style with the user's fonts; names of others are no mathematics."""
+    """Matplotlib's default style with the user's fonts; names are never parsed as math."""
     ours = {key: value for key, value in rcParamsDefault.items() if key.split(".")[0] in _OURS}
     return rc_context({**ours, "text.parse_math": False, "text.usetex": False, "font.family": families()})
 

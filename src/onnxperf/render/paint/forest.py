@@ -108,7 +108,7 @@ def _cuts(mark: Mark, axis: Axis) -> Iterator[_Cut]:
 
 
 def _draw_cut(ax: Axes, cut: _Cut, row: int, color: str, look: Look) -> None:
-    """An arrow at the edge, and its value above the line, where nothing else is."""
+    """An arrow at the edge with its value above the line."""
     draw_tip(ax, (cut.at, row), "left" if cut.is_left else "right", color)
     how: dict[str, Any] = {"ha": "left" if cut.is_left else "right", "va": "bottom", "color": look.ink}
     write(ax, factor(cut.value), (cut.at, row), (0, 1.2), **how)

@@ -1,4 +1,4 @@
-"""Where on an axes words cover nothing: a raster of what is drawn, in points."""
+"""Free places for words on an axes: a raster of what is drawn, in points."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Free:
         return None
 
     def write_near(self, words: str, place: tuple[float, float], look: Look, reach: float, radius: float = 0.0) -> bool:
-        """Words near a place of the data, with a line if they are not at its side; False if there is no room."""
+        """Words near a data point, with a line if they are further away; False if there is no room."""
         found = self.points([place[0]], [place[1]])
         if not len(found) or not words:
             return False
@@ -154,5 +154,5 @@ class Free:
 
 
 def _end_at(at: tuple[float, float], box: Box) -> tuple[float, float]:
-    """Where a line from a place meets a box."""
+    """Where a line from a point touches a box."""
     return min(max(at[0], box.left), box.right), min(max(at[1], box.bottom), box.top)

@@ -1,4 +1,4 @@
-"""Legends above an axes, where no data can be: in columns, on as many lines as they need."""
+"""Legends above an axes, away from the data: in columns, on as many lines as needed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from onnxperf.wording.numbers import grouped
 _SIGN, _PAD, _SPACE = 1.5, 0.5, 1.4
 """Length of a sign, from it to its words, and from column to column, in parts of the size of words."""
 _NAME = 2.6
-"""Inches of a name, if there are others beside it."""
+"""Inches of a name, if there are others next to it."""
 _LEAST = 0.6
 """Inches to which names are shortened at most to have more columns."""
 _MOST_LINES = 25
@@ -88,7 +88,7 @@ def _drawn(
 
 
 def _laid_out(labels: Sequence[str], width: float, lines: int) -> tuple[list[str], int]:
-    """Labels as they are written, and in how many columns; shorter ones if there is no room for all lines."""
+    """Labels as written, and the number of columns; shortened if there is no room for all lines."""
     texts = _texts(labels, width)
     columns = _columns(texts, width)
     beside = (_SIGN + _PAD + _SPACE) * FONT / 72
@@ -127,7 +127,7 @@ def _columns(texts: Sequence[str], width: float) -> int:
 
 
 def _fewer(handles: Handles, texts: list[str], most: int) -> tuple[Handles, list[str]]:
-    """At most so many; the last one says how many are left out."""
+    """At most this many; the last one gives the number of omitted ones."""
     if len(texts) <= most or most < 2:
         return handles[:most], texts[:most]
     rest = Line2D([], [], linestyle="")

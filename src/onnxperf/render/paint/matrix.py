@@ -44,7 +44,7 @@ _CHANGE = 2.2
 
 
 def size(picture: Matrix, room: Room) -> Size:
-    """Cells as wide as their words, on a page of which several may stand side by side; as high as what fits in them."""
+    """Cells as wide as their words, so that several matrices fit side by side; as high as their content."""
     if not picture.rows or not picture.columns:
         return Size(NOTHING)
     text, small = (max(map(_width_of, lines), default=0.0) for lines in zip(*map(_lines, picture.cells), strict=True))
@@ -109,7 +109,7 @@ def _color(cell: MatrixCell | MatrixLegend, look: Look) -> str:
 
 
 def _write_cells(ax: Axes, picture: Matrix, look: Look) -> None:
-    """The words of each cell, and the small ones below them, where these have room in all cells that have any."""
+    """The words of each cell, and small ones below them if they fit in all cells."""
     width, height = inches_of(ax)
     room = (width / len(picture.columns) - 0.06, height / len(picture.rows) - 0.02)
     if room[1] < height_of(1, SMALL):
@@ -134,7 +134,7 @@ def _write_cell(ax: Axes, cell: MatrixCell, room: float, small: str, look: Look)
 
 
 def _fitting(text: str, room: float, bold: bool) -> str:
-    """The text, its first word, or of what is no number its beginning: half a number would mislead."""
+    """The text, its first word, or the start of a word; never a part of a number, which would mislead."""
     whole = next((each for each in (text, text.partition(" ")[0]) if width_of(each, SMALL, bold) <= room), "")
     if whole or text.lstrip("+-~")[:1].isdigit():
         return whole
@@ -143,7 +143,7 @@ def _fitting(text: str, room: float, bold: bool) -> str:
 
 
 def _draw_changes(ax: Axes, picture: Matrix, look: Look) -> None:
-    """Lines between cells of which another one wins."""
+    """Lines between cells with different winners."""
     right = [((c.column + 0.5, c.row - 0.5), (c.column + 0.5, c.row + 0.5)) for c in picture.cells if c.right]
     below = [((c.column - 0.5, c.row + 0.5), (c.column + 0.5, c.row + 0.5)) for c in picture.cells if c.below]
     if right or below:

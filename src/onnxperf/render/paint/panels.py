@@ -1,4 +1,4 @@
-"""Panels of our own figures: painted, measured, and set below or beside each other."""
+"""Panels of our own figures: painted, measured, and arranged in rows and columns."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _measured(panel: Panel, width: float, margins: Margins) -> Margins:
 
 
 def _paint(panel: Panel, width: float, margins: Margins) -> Handles:
-    """Paint a panel in so much width; what was painted before is gone."""
+    """Paint a panel at this width, replacing what was painted before."""
     room = _room(width)
     size = panel.painter.size(panel.picture, room)
     inner = max(width - margins.left - margins.right, 0.5)
@@ -145,7 +145,7 @@ def _room(width: float) -> Room:
 
 
 def _rows(figure: Figure, panels: Sequence[Panel], margins: Sequence[Margins], width: float) -> list[Piece]:
-    """Several small panels stand beside each other, all others below; what they share is explained once."""
+    """Several small panels stand side by side, all others below each other; a shared legend appears once."""
     columns = next((number for number in (3, 2) if _fit(panels, margins, width, number)), 1)
     cell = _cell(width, columns)
     settled = [_settled(panel, cell, each) for panel, each in zip(panels, margins, strict=True)]
@@ -159,7 +159,7 @@ def _rows(figure: Figure, panels: Sequence[Panel], margins: Sequence[Margins], w
 
 
 def _settled(panel: Panel, width: float, margins: Margins) -> tuple[Handles, Margins]:
-    """Paint a panel, and once more if names below it were turned only now, which need more room at both sides."""
+    """Paint a panel, and repaint it if names below it were rotated, which need more room on both sides."""
     handles = _paint(panel, width, margins)
     if not any(label.get_rotation() for label in panel.ax.get_xticklabels()):
         return handles, margins
@@ -185,7 +185,7 @@ def _cell(width: float, columns: int) -> float:
 
 
 def _fit(panels: Sequence[Panel], margins: Sequence[Margins], width: float, columns: int) -> bool:
-    """Whether so many panels, which all know how wide they need to be, have room beside each other."""
+    """Whether this many panels fit side by side, given the width that each needs."""
     cell = _cell(width, columns)
     room = _room(width)
     widths = [panel.painter.size(panel.picture, room).width for panel in panels]

@@ -69,7 +69,7 @@ _FAR, _NEAR = 400.0, 60.0
 """Points from a sign, and from a point, to its words at most."""
 _MOST_WORDS = 40
 _LABEL = 1.5
-"""Inches of a name beside a point."""
+"""Inches of a name next to a point."""
 
 
 def size(picture: Plot, room: Room) -> Size:  # noqa: ARG001
@@ -153,12 +153,16 @@ def _draw_band(ax: Axes, series: Series, color: str) -> None:
 
 
 def _draw_points(ax: Axes, series: Series, color: str, look: Look) -> None:
+    """Whole points even on the edge of the axes; those beyond it are arrows."""
     sizes = [_area(part) for part in series.sizes] or _point_size(len(series.xs)) ** 2
     # Small points come last, so that large ones do not cover them.
     order = np.argsort(-np.asarray(series.sizes), kind="stable") if series.sizes else np.arange(len(series.xs))
+    xs, ys = np.asarray(series.xs, dtype=float), _numbers(series.ys)
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    inside = (left <= xs) & (xs <= right) & (low <= ys) & (ys <= high)
     ax.scatter(
-        np.asarray(series.xs, dtype=float)[order],
-        _numbers(series.ys)[order],
+        xs[order],
+        np.where(inside, ys, np.nan)[order],
         s=np.asarray(sizes)[order] if series.sizes else sizes,
         marker=_SHAPES[series.symbol % len(_SHAPES)],
         color=color,
@@ -166,6 +170,7 @@ def _draw_points(ax: Axes, series: Series, color: str, look: Look) -> None:
         linewidths=0.4 if len(series.xs) <= 200 else 0.2,
         alpha=0.85,
         zorder=3,
+        clip_on=False,
     )
 
 
@@ -212,7 +217,7 @@ def _outline(series: Series, x: Axis) -> tuple[Floats, Floats]:
 
 
 def _edges(series: Series, x: Axis) -> Floats:
-    """Where the level of each point begins and ends: halfway between points."""
+    """Start and end of the level of each point: halfway between points."""
     xs = np.asarray(series.xs, dtype=float)
     if len(xs) == 1:
         return np.array([xs[0] * 0.98, xs[0] * 1.02] if x.is_log else [xs[0] - 0.5, xs[0] + 0.5])
@@ -336,7 +341,7 @@ def _put(free: Free, words: str, box: Box, look: Look) -> None:
 
 
 def _write_names(free: Free, several: Sequence[Series], look: Look) -> None:
-    """Names beside points, those of large points first."""
+    """Names next to points, those of large points first."""
     named = [
         (_radius(series, place), name, (series.xs[place], value))
         for series in several

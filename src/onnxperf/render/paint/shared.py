@@ -123,7 +123,7 @@ def along(axis: Axis, value: float) -> float:
 
 
 def widened(axis: Axis, ends: Iterable[tuple[float, float]]) -> float:
-    """Where an axis must end so that words fit behind each end of a bar, given as parts of the whole width."""
+    """End of an axis that leaves room for words behind each bar, given as shares of the whole width."""
     low = along(axis, axis.low)
     reach = max([along(axis, axis.high), *(low + (along(axis, end) - low) / (1 - part) for end, part in ends)])
     return math.exp(reach) if axis.is_log else reach

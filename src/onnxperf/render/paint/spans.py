@@ -37,7 +37,7 @@ _LEAST_WORDS = 0.28
 
 
 class _Box(NamedTuple):
-    """A span, or several that are too narrow to be told apart, of which the widest is `item`."""
+    """A span, or several that are too narrow to distinguish; `item` is the widest."""
 
     start: float
     end: float
@@ -71,7 +71,7 @@ def paint(ax: Axes, picture: Spans, room: Room) -> Handles:
 
 
 def _name_lanes(ax: Axes, picture: Spans, room: Room, look: Look) -> None:
-    """Names of lanes, or of every few if there is no room for all."""
+    """Names of lanes, or of every nth one if there is no room for all."""
     _, height = inches_of(ax)
     step = -(-len(picture.lanes) * height_of(1) // height)
     shown = [name if place % step == 0 else "" for place, name in enumerate(picture.lanes)]

@@ -10,7 +10,7 @@ from matplotlib.transforms import Bbox, BboxBase
 from onnxperf.render.paint.shared import Room, dots
 
 _EDGE = 0.1
-"""Inches between names and what is beside them."""
+"""Inches between names and what is next to them."""
 _SHARE = 0.36
 """Part of the width of a figure that names may take if it makes room for them."""
 _BELOW, _ABOVE = 1.0, 2.0

@@ -32,7 +32,7 @@ _SCRIPTS = (
     "Segoe UI Symbol",
     "Noto Sans",
 )
-"""Fonts for what the usual one lacks, of which those that are installed are used."""
+"""Fallback fonts; only installed ones are used."""
 BREAKS = "/._-:, "
 """Signs behind which a name may continue on the next line."""
 
@@ -72,7 +72,7 @@ def _part(sign: str, family: tuple[str, ...], bold: bool) -> float:
 
 
 def wrapped(text: str, inches: float, size: float = FONT, *, bold: bool = False, breaks: str = " ") -> list[str]:
-    """Lines that are no wider than this, broken behind one of these signs where there is one in their second half."""
+    """Lines that are at most this wide, broken after one of these signs if there is one in their second half."""
     widths, room = _widths(text, bold), inches * 72 / size
     lines, start = [], 0
     while sum(widths[start:]) > room:
@@ -104,7 +104,7 @@ def limited(text: str, inches: float, size: float = FONT, *, most: int = 1, bold
 
 
 def fitting_names(names: Sequence[str], inches: float, size: float = FONT, most: int = 1) -> list[str]:
-    """Names on at most so many lines, without their middle where they are too long; different ones stay apart."""
+    """Names on at most this many lines, shortened in the middle if too long; different ones stay distinct."""
     if all(_fits(name, inches, size, most) for name in names):
         return [_on_lines(name, inches, size) for name in names]
     return _narrower(names, lambda name: _fits(name, inches, size, most), lambda name: _on_lines(name, inches, size))

@@ -261,7 +261,7 @@ def _of_limit(limit: Limit) -> str:
     if limit.ratio is None or not limit.is_judged:
         return NOTHING
     if limit.ratio > _FAR:
-        return f"> {grouped(_FAR)}×"  # noqa: RUF001
+        return f"> {grouped(_FAR)}×"
     return "at limit" if limit.ratio <= 1 else ratio(limit.ratio)
 
 

@@ -11,7 +11,7 @@ from onnxperf.records.race import Case
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import Chart, colors_of, microsecond_unit
 from onnxperf.render.charts.forest import forest_chart
-from onnxperf.render.kit.page import GAP, Heading, Line, Page, Section, closing
+from onnxperf.render.kit.page import GAP, Heading, Line, Page, Section, answered
 from onnxperf.render.kit.table import Table
 from onnxperf.render.profile.diff_tables import (
     COMPARED,
@@ -65,7 +65,7 @@ def diff_page(diff: Diff, screen: Shown, page: Shown, kinds: Sequence[DiffSum]) 
         Section("Original nodes", sources),
         Section("Operators", [*operators_charts(diff), *changes_charts(diff)], "page"),
         Section("Executed nodes", [*nodes, nodes_table(diff, page.nodes, on="page")]),
-        *closing(diff.answer, diff.notes, interrupted),
+        *answered(diff.answer, diff.notes, interrupted),
     ]
 
 

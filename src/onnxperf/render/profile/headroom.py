@@ -133,16 +133,23 @@ def _table(title: str, names: Sequence[Column[Any]], rows: Sequence[Timed[Any]],
 
 
 def roofline_charts(profile: Profile) -> list[Chart]:
-    """Nodes below the roofs of the machine, and what each could win; none in a profile without limits."""
-    if profile.headroom is None or not profile.nodes:
+    """Nodes below the roofs of the machine, and what each could gain; none if nothing is known of either."""
+    headroom = profile.headroom
+    if headroom is None:
         return []
     rows = _ranked(profile, "nodes")
-    return [_roofline(profile, profile.headroom, rows), _could_win(profile, profile.headroom, rows)]
+    placed = list(filter(_has_speed, rows))
+    winning = [row for row in rows if _limit(row).could_win_us > 0]
+    return [
+        *([_roofline(profile, headroom, rows, placed)] if placed else []),
+        *([_could_win(profile, headroom, rows, winning)] if winning else []),
+    ]
 
 
-def _roofline(profile: Profile, headroom: Headroom, rows: Sequence[Timed[NodeTime]]) -> Chart:
+def _roofline(
+    profile: Profile, headroom: Headroom, rows: Sequence[Timed[NodeTime]], shown: Sequence[Timed[NodeTime]]
+) -> Chart:
     """A point for each node with counted operations: its speed over its operations per byte."""
-    shown = list(filter(_has_speed, rows))
     roofs = _roofs(headroom, shown)
     series = [*roofs, *_points(profile, shown)]
     picture = Plot(
@@ -236,10 +243,11 @@ def _roof(name: str, start: tuple[float, float], end: tuple[float, float], dash:
     return Series(name, xs, ys, color, dash=dash)
 
 
-def _could_win(profile: Profile, headroom: Headroom, rows: Sequence[Timed[NodeTime]]) -> Chart:
-    """A bar for each of the nodes that could win the most."""
-    winning = [row for row in rows if _limit(row).could_win_us > 0]
-    kept, colors = (winning or rows)[:_BARS], operator_colors(profile)
+def _could_win(
+    profile: Profile, headroom: Headroom, rows: Sequence[Timed[NodeTime]], winning: Sequence[Timed[NodeTime]]
+) -> Chart:
+    """A bar for each of the nodes that could gain the most."""
+    kept, colors = winning[:_BARS], operator_colors(profile)
     series = BarSeries(
         name="",
         values=[_limit(row).could_win_us for row in kept],

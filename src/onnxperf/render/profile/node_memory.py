@@ -22,7 +22,7 @@ from onnxperf.render.charts.base import (
 )
 from onnxperf.render.charts.plot import Dash, Plot, PlotMark, PlotSpan, Series
 from onnxperf.render.kit.column import BYTES, FLAG, NAME, Column, for_files
-from onnxperf.render.kit.page import Flow, Heading, Page, Section, closing
+from onnxperf.render.kit.page import Flow, Heading, Page, Section, answered
 from onnxperf.render.kit.table import Table
 from onnxperf.wording.names import capital, name_of
 from onnxperf.wording.numbers import grouped, size
@@ -49,7 +49,7 @@ def node_memory_page(record: NodeMemories) -> Page:
         Flow(_levels(record)),
         most_table(record)._replace(on="screen"),
         Section("Memory", memory_charts(record)),
-        *closing(record.answer, record.notes),
+        *answered(record.answer, record.notes),
     ]
 
 

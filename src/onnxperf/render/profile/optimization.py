@@ -10,7 +10,7 @@ from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BLUE, GREY, Chart
 from onnxperf.render.kit.column import NAME, TEXT, WHOLE, Column, for_files
 from onnxperf.render.kit.machine import cpu_text, runtime_texts
-from onnxperf.render.kit.page import GAP, Heading, Line, Page, Section, closing
+from onnxperf.render.kit.page import GAP, Heading, Line, Page, Section, answered
 from onnxperf.render.kit.table import Footer, Table
 from onnxperf.render.profile.groups import TIMELESS, gone, inside, members
 from onnxperf.render.profile.page import session_facts
@@ -46,7 +46,7 @@ def optimization_page(record: Optimization, everything: bool = False) -> Page:
         Section("Operators", counts_charts(record)),
         Section("Nodes", list(lines), on="screen"),
         Section("Nodes", [_groups_table(changed[:_MOST_ROWS])] if changed else [], on="page"),
-        *closing(record.answer, record.notes),
+        *answered(record.answer, record.notes),
     ]
 
 

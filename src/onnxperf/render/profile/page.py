@@ -9,7 +9,7 @@ from onnxperf.records.options import SessionOptions
 from onnxperf.records.profile import Profile, Timeline
 from onnxperf.render.graph.section import NO_GRAPH, DrawnGraph, graph_part
 from onnxperf.render.kit.machine import cpu_text, runtime_texts
-from onnxperf.render.kit.page import GAP, Flow, Heading, Later, Line, Page, Section, closing
+from onnxperf.render.kit.page import GAP, Flow, Heading, Later, Line, Page, Section, answered
 from onnxperf.render.kit.table import Table
 from onnxperf.render.profile.charts import (
     first_charts,
@@ -56,7 +56,7 @@ def profile_page(
         Section(_FIRST, Later(lambda: [*iterations_charts(profile), *first_charts(profile)]), on="page"),
         Section("Headroom", headroom_tables(profile, top), on="screen"),
         Section("Headroom", Later(lambda: [*roofline_charts(profile), *headroom_tables(profile)]), on="page"),
-        *closing(profile.answer, profile.notes, profile.interrupted),
+        *answered(profile.answer, profile.notes, profile.interrupted),
     ]
 
 

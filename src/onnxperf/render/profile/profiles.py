@@ -12,7 +12,7 @@ from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BLUE, GREY, Chart, colors_of, microsecond_unit
 from onnxperf.render.kit.column import NAME, US, Column
 from onnxperf.render.kit.machine import cpu_text
-from onnxperf.render.kit.page import Heading, Page, Section, closing
+from onnxperf.render.kit.page import Heading, Page, Section, answered
 from onnxperf.render.kit.table import Footer, Table
 from onnxperf.render.profile.charts import ELSEWHERE
 from onnxperf.render.profile.columns import Timed
@@ -45,7 +45,7 @@ def profiles_page(record: Profiles) -> Page:
     return [
         Heading(record.model, facts),
         Section("Variants", [*whole_charts(record), *operators_charts(record)]),
-        *closing(record.answer, record.notes, record.interrupted),
+        *answered(record.answer, record.notes, record.interrupted),
     ]
 
 

@@ -13,7 +13,7 @@ from onnxperf.render.charts.forest import forest_chart
 from onnxperf.render.kit.column import BYTES, FACTOR, NAME, NS, TEXT, US, Column, Format, field_columns
 from onnxperf.render.kit.comparison import Compared, ratio_columns
 from onnxperf.render.kit.machine import cpu_text
-from onnxperf.render.kit.page import Heading, Page, Part, Section, closing
+from onnxperf.render.kit.page import Heading, Page, Part, Section, answered
 from onnxperf.render.kit.table import Table
 from onnxperf.render.race.sections import cases_sections
 from onnxperf.wording.names import name_of
@@ -44,7 +44,7 @@ def bisect_page(record: Bisection) -> Page:
         Heading(record.model, [*facts, *cpu]),
         Section("Comparisons", steps),
         Section("Operators behind it", operators_charts(record), "page"),
-        *closing(record.answer, record.notes, record.interrupted),
+        *answered(record.answer, record.notes, record.interrupted),
         *(cases_sections(raced, "Races") if raced else []),
     ]
 

@@ -9,7 +9,7 @@ from onnxperf.records.check import Check, Difference
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BLUE, LOG_FROM, RED, Chart
 from onnxperf.render.kit.column import FLAG, NAME, NUMBER, WHOLE, Column, Format, for_files
-from onnxperf.render.kit.page import GAP, Heading, Line, Page, Section, closing
+from onnxperf.render.kit.page import GAP, Heading, Line, Page, Section, answered
 from onnxperf.render.kit.table import Table
 from onnxperf.wording.names import name_of, with_reasons
 from onnxperf.wording.numbers import count, grouped, significant
@@ -31,7 +31,7 @@ def check_page(check: Check, answer: str) -> Page:
     return [
         Heading(check.model, check_facts(check)),
         Section("Differences by output", differences_parts(check)),
-        *closing(answer, check.notes),
+        *answered(answer, check.notes),
     ]
 
 

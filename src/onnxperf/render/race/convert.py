@@ -10,7 +10,7 @@ from onnxperf.records.convert import Conversion
 from onnxperf.records.options import Signature
 from onnxperf.render.charts.base import Chart
 from onnxperf.render.kit.column import NAME, Column, for_files
-from onnxperf.render.kit.page import GAP, Heading, Page, Section, closing
+from onnxperf.render.kit.page import GAP, Heading, Page, Section, answered
 from onnxperf.render.kit.table import Table
 from onnxperf.render.race.check import DIFFERENCE, check_facts, differences_charts, differences_parts
 from onnxperf.wording.numbers import count, size
@@ -36,7 +36,7 @@ def conversion_page(record: Conversion, answer: str) -> Page:
         Heading(record.model, conversion_facts(record)),
         Section("Inputs and outputs", [interface_table(record)]),
         Section("Differences by output", list(_differences(record))),
-        *closing(answer, record.notes),
+        *answered(answer, record.notes),
     ]
 
 

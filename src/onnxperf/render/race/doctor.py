@@ -11,7 +11,7 @@ from onnxperf.render.charts.base import BLUE, ORANGE, Chart, axis_of, chart, col
 from onnxperf.render.charts.plot import Plot, Series, with_rounded
 from onnxperf.render.kit.column import BYTES, RATE, WHOLE, Column
 from onnxperf.render.kit.machine import machine_facts, noise_text
-from onnxperf.render.kit.page import Page, Section, closing
+from onnxperf.render.kit.page import Page, Section, answered
 from onnxperf.render.kit.table import On, Table
 from onnxperf.wording.numbers import count, per_second, size
 
@@ -26,7 +26,7 @@ def doctor_page(report: MachineReport) -> Page:
     return [
         Section("Facts", [facts_table(report, "screen"), _table(_own_facts(report), "page")]),
         Section("Peaks", charts),
-        *closing(report.answer, interrupted=report.interrupted),
+        *answered(report.answer, interrupted=report.interrupted),
     ]
 
 

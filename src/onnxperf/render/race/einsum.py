@@ -18,7 +18,7 @@ from onnxperf.render.charts.forest import forest_chart
 from onnxperf.render.kit.column import NAME, RATIO, Column, Format, for_files, for_screens
 from onnxperf.render.kit.comparison import STATUS_STYLES, VERDICT_STYLES, Compared, ratio_columns
 from onnxperf.render.kit.machine import machine_texts
-from onnxperf.render.kit.page import Flow, Heading, Line, Page, Part, Section, closing
+from onnxperf.render.kit.page import Flow, Heading, Line, Page, Part, Section, answered
 from onnxperf.render.kit.table import Table
 from onnxperf.render.race.sections import race_sections
 from onnxperf.render.race.subjects import looks_of
@@ -53,7 +53,7 @@ def plan_page(plan: EinsumPlan, row_notes: Sequence[str] = ()) -> Page:
         Flow(winner_texts(plan)),
         Section(_RACE, [*raced, Line(_LEGEND, "dim"), *_below(plan, row_notes)] if table.rows else []),
         Section("Letter orders", orders_charts(plan), "page"),
-        *closing(plan.answer, plan_notes(plan), plan.interrupted),
+        *answered(plan.answer, plan_notes(plan), plan.interrupted),
         *(each for each in race if each.title != _RACE),
     ]
 
@@ -108,7 +108,7 @@ def race_table(plan: EinsumPlan) -> Table[Subject]:
         Column("name", "subject", attrgetter("name"), NAME, room=20, folds=True),
         Column("time", "time", lambda row: _seconds(row.time_ns), SECONDS),
         *ratios,
-        Column("limit_ratio", "× limit", partial(limit_ratio, plan), RATIO, 80),  # noqa: RUF001
+        Column("limit_ratio", "× limit", partial(limit_ratio, plan), RATIO, 80),
         verdict,
         for_files("status", attrgetter("status")),
     ]

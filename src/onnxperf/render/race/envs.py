@@ -6,7 +6,7 @@ from datetime import datetime
 
 from onnxperf.records.envs import Environment, Environments
 from onnxperf.render.kit.column import BYTES, MOMENT, NAME, Column, for_files
-from onnxperf.render.kit.page import Line, Page, Section, closing
+from onnxperf.render.kit.page import Line, Page, Section, answered
 from onnxperf.render.kit.table import Table
 from onnxperf.wording.numbers import NOTHING
 
@@ -15,7 +15,7 @@ def environments_page(record: Environments) -> Page:
     """A line per environment; times of day are those of the reader."""
     if not record.environments:
         return [Line(record.answer)]
-    return [Section("Environments", [environments_table(record)]), *closing(record.answer, record.notes)]
+    return [Section("Environments", [environments_table(record)]), *answered(record.answer, record.notes)]
 
 
 def environments_table(record: Environments) -> Table[Environment]:

@@ -11,7 +11,7 @@ from onnxperf.render.charts.forest import forest_chart
 from onnxperf.render.kit.column import FACTOR, Column
 from onnxperf.render.kit.comparison import Compared, comparison_table
 from onnxperf.render.kit.machine import cpu_text
-from onnxperf.render.kit.page import Heading, Page, Part, Section, closing
+from onnxperf.render.kit.page import Heading, Page, Part, Section, answered
 from onnxperf.render.kit.table import Table
 from onnxperf.render.race.sections import cases_sections, labels_of
 from onnxperf.wording.names import dims_text, name_of
@@ -35,7 +35,7 @@ def gate_page(record: Gate) -> Page:
     return [
         Heading(record.model, [*facts, *cpu]),
         Section("Limits", limits),
-        *closing(record.answer, record.notes, record.interrupted),
+        *answered(record.answer, record.notes, record.interrupted),
         *races,
     ]
 

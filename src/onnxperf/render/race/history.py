@@ -23,7 +23,7 @@ from onnxperf.render.kit.column import (
     for_screens,
 )
 from onnxperf.render.kit.comparison import STATUS_STYLES, Compared, ratio_columns
-from onnxperf.render.kit.page import Heading, Line, Page, Section, closing
+from onnxperf.render.kit.page import Heading, Line, Page, Section, answered
 from onnxperf.render.kit.table import Table
 from onnxperf.render.race.history_chart import MOST_POINTS, MOST_SERIES, series_chart
 from onnxperf.wording.names import dims_text, visible
@@ -62,7 +62,7 @@ def history_page(record: History) -> Page:
         Heading(record.model, facts),
         *_charts(record),
         *(Section(title, [table]) for title, table in shown.items()),
-        *closing(record.answer, notes),
+        *answered(record.answer, notes),
     ]
 
 

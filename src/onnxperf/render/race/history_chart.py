@@ -92,7 +92,7 @@ def _mark(change: ChangePoint, first: int) -> PlotMark:
         y=(change.before_ns * change.after_ns) ** 0.5,
         words=f"{_changed(change)}\nfrom {duration(change.before_ns)} to {duration(change.after_ns)}",
         color=_color(change),
-        text=f"{factor(change.ratio)}×",  # noqa: RUF001
+        text=f"{factor(change.ratio)}×",
     )
 
 

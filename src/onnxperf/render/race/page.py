@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from onnxperf.records.base import Machine
-from onnxperf.records.race import Bench, Subject
+from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.render.kit.machine import cpu_text, thread_texts, used_versions
-from onnxperf.render.kit.page import Heading, Part, closing
+from onnxperf.render.kit.page import Foot, Heading, Part, answered
 from onnxperf.render.race.sections import race_sections
 from onnxperf.wording.names import dims_text
-from onnxperf.wording.numbers import interval, ratio
+from onnxperf.wording.numbers import ratio_within
+from onnxperf.wording.units import units_text
 
 
 def bench_page(bench: Bench, more_notes: Sequence[str] = ()) -> list[Part]:
@@ -19,23 +20,35 @@ def bench_page(bench: Bench, more_notes: Sequence[str] = ()) -> list[Part]:
     return [
         Heading(case.model, [dims_text(case.dims), *race_facts(case.subjects, bench.machine)]),
         *race_sections(case, on="all"),
-        *closing(case.answer, [*case.notes, *more_notes], case.interrupted),
+        *answered(case.answer, [*case.notes, *more_notes], case.interrupted, verdict_of(case)),
+        Foot([units_text((each.unit, each.units) for each in case.subjects if each.unit)]),
     ]
 
 
+def verdict_of(case: Case) -> str:
+    """What the answer about a race rests on: the verdict of its only rival, or what was found of several."""
+    rivals = [each for each in case.subjects if each.speedup is not None and each.verdict != "baseline"]
+    if not any(each.time_ns is not None for each in case.subjects):
+        return "failed"
+    found = {each.verdict or "undecided" for each in rivals}
+    if "faster" in found or (len(rivals) > 1 and found == {"slower"}):
+        return "fastest"
+    return next((each for each in ("undecided", "slower", "equivalent") if each in found), "")
+
+
 def race_facts(subjects: Sequence[Subject], machine: Machine) -> list[str]:
-    """The processor, the number of threads where it is the same for all, and versions of what was raced."""
+    """The number of threads if it is the same for all, versions of the runtimes, and the processor."""
     raced = {subject.runtime for subject in subjects}
     versions = machine.versions.items()
     others = [f"{name} {text}" for name, text in versions if name in raced]
-    return [cpu_text(machine), *thread_texts(subjects), *used_versions(subjects, machine), *others]
+    return [*thread_texts(subjects), *used_versions(subjects, machine), *others, cpu_text(machine)]
 
 
 def speedup_text(subject: Subject) -> str:
     """What a race found about a subject that has a speedup."""
     low, high = subject.speedup_low, subject.speedup_high
-    within = "" if low is None else f" (95 % CI {interval(low, high)})"
-    return f"speedup {ratio(subject.speedup)}{within}, {subject.verdict or 'no verdict'}"
+    found, within = ratio_within(subject.speedup or 1.0, None if low is None or high is None else (low, high))
+    return f"speedup {found}{within}, {subject.verdict or 'no verdict'}"
 
 
 def status_text(subject: Subject) -> str:

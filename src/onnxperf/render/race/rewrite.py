@@ -12,7 +12,7 @@ from onnxperf.render.charts.forest import forest_chart
 from onnxperf.render.kit.column import RATIO, TEXT, Column, field_columns
 from onnxperf.render.kit.comparison import Compared, ratio_columns
 from onnxperf.render.kit.machine import machine_texts
-from onnxperf.render.kit.page import GAP, Heading, Line, Page, Part, Section, closing
+from onnxperf.render.kit.page import GAP, Heading, Line, Page, Part, Section, answered
 from onnxperf.render.kit.table import Table
 from onnxperf.render.race.einsum import shapes_words
 from onnxperf.render.race.sections import race_sections
@@ -34,7 +34,7 @@ def rewrite_page(rewrite: Rewrite, race_notes: Sequence[str] = ()) -> Page:
         Section("Einsum nodes", [*sites, *([GAP, *reasons] if reasons else [])]),
         *race,
         *below,
-        *closing(rewrite.answer, notes, rewrite.interrupted),
+        *answered(rewrite.answer, notes, rewrite.interrupted),
     ]
 
 

@@ -21,7 +21,7 @@ from onnxperf.render.kit.column import (
     for_screens,
 )
 from onnxperf.render.kit.comparison import STATUS_STYLES, Compared, comparison_columns
-from onnxperf.render.kit.page import Heading, Line, Page, Part, Section, closing
+from onnxperf.render.kit.page import Heading, Line, Page, Part, Section, answered
 from onnxperf.render.kit.table import Table
 from onnxperf.wording.names import dims_text, listed, name_of, shortened, with_reasons
 from onnxperf.wording.numbers import count, duration
@@ -100,7 +100,7 @@ def comparison_page(comparison: RunComparison) -> Page:
     return [
         Heading(f"{comparison.second} against {comparison.first}", [dims, "two runs, not measured in turn"]),
         Section("Speedups", shown),
-        *closing(comparison.answer, [*comparison.notes, *_reasons(comparison.rows)]),
+        *answered(comparison.answer, [*comparison.notes, *_reasons(comparison.rows)]),
     ]
 
 

@@ -27,7 +27,7 @@ _PLACE = Format(str, "whole", "0")
 
 
 class Timed(NamedTuple):
-    """A block, whose it is, and where it was raced."""
+    """A block with its subject and its place in the race."""
 
     block: Block
     subject: str

@@ -15,13 +15,26 @@ from onnxperf.render.kit.table import On
 from onnxperf.render.race.calls import call_charts
 from onnxperf.render.race.parts import part_charts
 from onnxperf.render.race.samples import sample_chart
-from onnxperf.render.race.subjects import ABOUT, CASE, COMPARED, Look, is_uncertain, looks_of, race_table, raced
+from onnxperf.render.race.subjects import (
+    ABOUT,
+    CASE,
+    COMPARED,
+    Look,
+    is_uncertain,
+    looks_of,
+    outcome_of,
+    race_table,
+    raced,
+    ranked,
+)
 from onnxperf.wording.names import dims_text, listed, name_of, visible, with_reasons
 from onnxperf.wording.numbers import count, duration
 
 Cases = Mapping[str, Case]
 """Cases by what the select box calls them."""
 _PLURALS = {"launch": "launches", "set-up": "set-ups", "round": "rounds"}
+EXPLAINED = 200
+"""Width of a console from which on columns are explained: that of --wide."""
 _PERCENTILES = ("median_ns", "p90_ns", "p99_ns")
 
 
@@ -83,11 +96,11 @@ def _race(cases: Cases) -> list[Any]:
     table: list[Any] = [race_table(rows)]
     shown = speedup_chart(cases) or time_chart(cases) or table
     legend = " · ".join(_legends([row.subject for row in rows]))
-    return [*shown, *([Line(legend, "dim")] if legend else []), *_reasons(cases)]
+    return [*shown, *([Line(legend, "dim", width=EXPLAINED)] if legend else []), *_reasons(cases)]
 
 
 def speedup_chart(cases: Cases) -> list[Chart]:
-    """Speedups with their intervals, 1 is the baseline; none where nothing is compared."""
+    """Speedups with their intervals, 1 is the baseline; none if nothing is compared."""
     if not any(_is_compared(each) for case in cases.values() for each in case.subjects):
         return []
     looks = looks_of(cases.values())
@@ -98,7 +111,7 @@ def speedup_chart(cases: Cases) -> list[Chart]:
         color=lambda subject: looks[subject.name].color,
         tooltip=_tooltip,
     )
-    forests = {label: forest(by, case.subjects, case.min_effect) for label, case in cases.items()}
+    forests = {label: forest(by, ranked(case.subjects), case.min_effect) for label, case in cases.items()}
     summary = _summary(list(cases.values()), baselines)
     return forests_chart("Speedups", summary, forests, race_table(raced(cases)), CASE)
 
@@ -121,7 +134,7 @@ def _summary(cases: Sequence[Case], baselines: str) -> str:
         f"{count(decided, 'difference')} beyond the noise. Right of 1 is faster than {baselines}."
     ]
     if any(case.min_effect for case in cases):
-        said.append("Within the grey band around 1 a difference does not matter.")
+        said.append("Differences within the gray band around 1 do not matter.")
     return " ".join(said)
 
 
@@ -130,8 +143,7 @@ def _is_compared(subject: Subject) -> bool:
 
 
 def _word(subject: Subject) -> str:
-    word = subject.verdict or ("no verdict" if subject.status == "ok" else "")
-    return " · ".join(filter(None, [word, "" if subject.status == "ok" else subject.status]))
+    return outcome_of(subject) or "no verdict"
 
 
 def _tooltip(subject: Subject) -> str:
@@ -142,7 +154,7 @@ def _tooltip(subject: Subject) -> str:
 
 
 def _times(case: Case, looks: Mapping[str, Look]) -> Bars:
-    subjects = [each for each in case.subjects if _time(each)]
+    subjects = [each for each in ranked(case.subjects) if _time(each)]
     times = [_time(each) for each in subjects]
     series = BarSeries(
         "", times, [duration(each) for each in times], colors=[looks[each.name].color for each in subjects]
@@ -170,7 +182,7 @@ def _legends(subjects: Sequence[Subject]) -> list[str]:
     with_pauses = any(block.span_ns is not None for subject in subjects for block in subject.blocks[:1])
     least = f"{missing[0]} to " if missing and missing[0] < missing[-1] else ""
     return [
-        "time: undisturbed",
+        "time: undisturbed time of a call",
         "p50 to max: single calls",
         *([f"{ABOUT}: uncertain by more than 15 %"] if uncertain else []),
         *(["CPU: pauses included"] if with_pauses else []),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -11,11 +11,11 @@ from onnxperf.records.race import Case, Split, Subject
 from onnxperf.records.sweep import rate_unit
 from onnxperf.render.charts.base import SUBJECT_COLORS, colors_of
 from onnxperf.render.kit.column import (
+    EXACT,
     FILES_ONLY,
     NAME,
     NS,
     RATE,
-    RATIO,
     TEXT,
     WHOLE_NS,
     Column,
@@ -23,9 +23,10 @@ from onnxperf.render.kit.column import (
     field_columns,
     for_screens,
 )
-from onnxperf.render.kit.comparison import STATUS_STYLES, VERDICT_STYLES, Compared, ratio_columns
+from onnxperf.render.kit.comparison import STATUS_STYLES, VERDICT_STYLES, Compared, ratio_columns, strip_column
 from onnxperf.render.kit.table import Table
 from onnxperf.wording.numbers import duration, grouped, whole_percent
+from onnxperf.wording.verdicts import faced
 
 CASE = "case"
 """Name of the select box for the case, and heading of the first column of the tables behind it."""
@@ -49,9 +50,14 @@ class Raced(NamedTuple):
 
 
 def raced(cases: Mapping[str, Case]) -> list[Raced]:
-    """Every subject of these cases, which have names."""
+    """Every subject of these cases, which have names; the fastest of a case first."""
     named = enumerate(cases.items())
-    return [Raced(case, each, label, place) for place, (label, case) in named for each in case.subjects]
+    return [Raced(case, each, label, place) for place, (label, case) in named for each in ranked(case.subjects)]
+
+
+def ranked(subjects: Iterable[Subject]) -> list[Subject]:
+    """The fastest first, then those whose outputs differ, then those without a time."""
+    return sorted(subjects, key=lambda each: (each.time_ns is None, each.status == "differs", each.time_ns or 0.0))
 
 
 class Look(NamedTuple):
@@ -100,44 +106,56 @@ def is_uncertain(subject: Subject, key: str) -> bool:
 
 
 def _mean(subject: Subject) -> str:
-    deviation = "" if subject.deviation_ns is None else f" ± {duration(subject.deviation_ns)}"
-    return f"{duration(subject.mean_ns)}{deviation}"
+    if subject.deviation_ns is None or not subject.mean_ns:
+        return duration(subject.mean_ns)
+    return f"{duration(subject.mean_ns)} ± {whole_percent(subject.deviation_ns / subject.mean_ns)}"
 
 
 def _name_style(subject: Subject) -> str:
     return "bold" if subject.verdict == "baseline" else ""
 
 
+def outcome_of(subject: Subject) -> str:
+    """The verdict of a subject, or its status if that is not ok."""
+    return (subject.verdict or "") if subject.status == "ok" else subject.status
+
+
+def _outcome_style(subject: Subject) -> str:
+    styles = VERDICT_STYLES if subject.status == "ok" else STATUS_STYLES
+    return styles.get(outcome_of(subject), "" if subject.status == "ok" else "red")
+
+
+_SHOWN = Compared(name=COMPARED.name, of=COMPARED.of, word=outcome_of, style=_outcome_style)
+_RATIO, _WITHIN, _OUTCOME = ratio_columns(_SHOWN)
 COLUMNS: list[Column[Subject]] = [
-    Column("name", "name", COMPARED.name, NAME, style=_name_style, room=24, folds=True),
+    Column("name", "name", COMPARED.name, NAME, style=_name_style, room=24, untitled=True),
     *field_columns(Subject, ("runtime", "call")),
     _field("time_ns", "time", NS),
     *field_columns(Subject, ("time_low_ns", "time_high_ns", "own_time_ns", "unsteady", "varies", "slow_launches")),
-    *ratio_columns(COMPARED),
-    _field("status", "status", TEXT)._replace(
-        style=lambda subject: STATUS_STYLES.get(subject.status, "red"),
-        text=lambda subject: "" if subject.status == "ok" else subject.status,
-    ),
-    *field_columns(Subject, ("reason",)),
-    _field("min_ns", "min", NS, 160),
+    _field("min_ns", "min", NS, 180),
     _percentile("median_ns", "p50", 78),
     *field_columns(Subject, ("median_low_ns", "median_high_ns")),
-    _percentile("p90_ns", "p90", 160),
+    _percentile("p90_ns", "p90", 180),
     *field_columns(Subject, ("p90_low_ns", "p90_high_ns")),
     _percentile("p99_ns", "p99", 80),
     *field_columns(Subject, ("p99_low_ns", "p99_high_ns")),
-    _field("max_ns", "max", NS, 160),
-    _field("items_per_s", "items/s", RATE, 100),
-    _field("cpu_ns", "CPU per call", NS, 120),
-    _field("mean_ns", "mean", NS, 140)._replace(text=_mean),
+    _field("max_ns", "max", NS, 180),
+    _field("items_per_s", "items/s", RATE, 98),
+    _RATIO,
+    _WITHIN,
+    _OUTCOME._replace(value=attrgetter("verdict")),
+    *field_columns(Subject, ("status",)),
+    *field_columns(Subject, ("reason",)),
+    _field("cpu_ns", "CPU/call", NS, 120),
+    _field("mean_ns", "mean", NS, 130)._replace(text=_mean),
     *field_columns(Subject, ("mean_low_ns", "mean_high_ns", "deviation_ns")),
-    _field("load_ns", "load", WHOLE_NS, 130),
+    _field("load_ns", "load", WHOLE_NS, 139),
     _field("first_call_ns", "first call", WHOLE_NS, 135),
     *field_columns(Subject, ("input_bytes",)),
 ]
-"""All that screens show of a subject and that files have: what is added here is in every one of them.
+"""All columns of subjects: a column added here appears on every screen and in every file.
 
-Widths differ, so that columns go one by one where there is too little room.
+Widths differ, so that columns disappear one by one if there is too little room.
 """
 
 
@@ -176,9 +194,10 @@ SPLIT_COLUMNS: list[Column[Subject]] = [
 
 COUNT_COLUMNS: list[Column[Subject]] = [
     _field("instructions", "instructions", Format(grouped, excel="#,##0.0")),
-    _field("instruction_ratio", "of baseline", RATIO),
+    _field("instruction_ratio", "of baseline", EXACT),
     _field("instruction_verdict", "by instructions", TEXT)._replace(
-        style=lambda subject: VERDICT_STYLES.get(subject.instruction_verdict or "", "")
+        text=lambda subject: faced(subject.instruction_verdict or ""),
+        style=lambda subject: VERDICT_STYLES.get(subject.instruction_verdict or "", ""),
     ),
 ]
 """Instructions of a call; one count each, so that their ratio has no interval."""
@@ -200,7 +219,7 @@ CASE_COLUMN: Column[Raced] = for_screens(CASE, lambda row: row.label)
 
 
 def subject_columns(rows: Sequence[Raced]) -> list[Column[Subject]]:
-    """All columns of these subjects; files also have parts and instructions where there are some."""
+    """All columns of these subjects; files also have parts and instructions, if any."""
     divided = any(row.subject.split is not None for row in rows)
     counted = any(row.subject.instructions is not None for row in rows)
     rate = rate_unit([row.case for row in rows])
@@ -212,11 +231,30 @@ def subject_columns(rows: Sequence[Raced]) -> list[Column[Subject]]:
 
 
 def race_table(rows: Sequence[Raced]) -> Table[Raced]:
-    """A line per subject of one or several races."""
-    return Table([CASE_COLUMN, *(column.of(subject_of) for column in subject_columns(rows))], rows)
+    """A line per subject of one or several races; of subjects without rivals more of their times."""
+    columns = subject_columns(rows)
+    alone = all(row.subject.verdict in ("baseline", None) for row in rows)
+    if alone:
+        columns = [_ALONE[each.key](each) if each.key in _ALONE else each for each in columns]
+    strip = [] if alone else [strip_column(RACED, rows)]
+    return Table([CASE_COLUMN, *(column.of(subject_of) for column in columns), *strip], rows)
+
+
+def _from(width: int) -> Callable[[Column[Subject]], Column[Subject]]:
+    return lambda column: column._replace(width=width)
+
+
+_ALONE = {
+    **dict.fromkeys(("median_ns", "p99_ns"), _from(0)),
+    **dict.fromkeys(("p90_ns", "cpu_ns", "items_per_s"), _from(79)),
+    "speedup": _from(FILES_ONLY),
+    "verdict": lambda column: column._replace(text=lambda each: "" if each.status == "ok" else faced(each.status)),
+}
+"""What changes in columns if nothing is compared."""
+RACED: Compared[Raced] = Compared(name=lambda row: row.subject.name, of=lambda row: COMPARED.of(row.subject))
 
 
 def part_table(rows: Sequence[Raced], columns: Iterable[Column[Subject]], title: str = "") -> Table[Raced]:
-    """The names of subjects with a few columns, whatever the width."""
+    """The names of subjects with a few columns, at any width."""
     name = COLUMNS[0]._replace(room=18, style="")
     return Table([CASE_COLUMN, name.of(subject_of), *(column.of(subject_of) for column in columns)], rows, title)

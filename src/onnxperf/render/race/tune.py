@@ -19,7 +19,7 @@ from onnxperf.render.charts.plot import Plot, Series
 from onnxperf.render.kit.column import BYTES, FLAG, NAME, NS, WHOLE, Column, Format, field_columns, for_files
 from onnxperf.render.kit.comparison import VERDICT_STYLES, Compared, comparison_table, ratio_columns
 from onnxperf.render.kit.machine import cpu_text
-from onnxperf.render.kit.page import GAP, Heading, Page, Part, Section, Verbatim, closing
+from onnxperf.render.kit.page import GAP, Heading, Page, Part, Section, Verbatim, answered
 from onnxperf.render.kit.table import On, Table
 from onnxperf.render.race.sections import race_sections
 from onnxperf.render.race.subjects import Raced, race_table, raced
@@ -64,7 +64,7 @@ def tune_page(record: Tuning) -> Page:
         Section("Candidates", candidates),
         Section("Trade-off", error_charts(record), "page"),
         Section("Confirmation", confirmed, on),
-        *closing(record.answer, record.notes, record.interrupted),
+        *answered(record.answer, record.notes, record.interrupted),
         Section("The winner in Python", program),
         *(race_sections(record.confirmation, "Confirming race") if record.confirmation is not None else []),
     ]

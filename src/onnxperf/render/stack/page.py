@@ -8,7 +8,7 @@ from typing import Any
 from onnxperf.records.stack import FunctionTime, Stack
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BLUE, GREY, SKY, Chart, time_unit
-from onnxperf.render.kit.page import Flow, Heading, Line, Page, Section, Verbatim, closing
+from onnxperf.render.kit.page import Flow, Heading, Line, Page, Section, Verbatim, answered
 from onnxperf.render.kit.table import On
 from onnxperf.render.stack.allocations import allocation_parts
 from onnxperf.render.stack.flame import NativeSample, native_charts, tree_charts
@@ -44,7 +44,7 @@ def stack_page(
         Section("Tree of calls", [*flame, *([tree] if tree is not None else [])], on="page"),
         Section("Compiled functions", _native_parts(record, top, samples)),
         Section("Memory that is taken", allocations),
-        *closing(record.answer, record.notes),
+        *answered(record.answer, record.notes),
     ]
 
 

@@ -1,1 +1,1 @@
-"""Results as one HTML page: a story of sections, with charts that need no network."""
+"""Results as one HTML page of sections, with charts that need no network."""

@@ -1,4 +1,4 @@
-"""Stories as one HTML file: styles, scripts and data inside, and a policy that lets nothing else run or load."""
+"""Reports as one HTML file: styles, scripts and data inside, and a policy that blocks everything else."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _source_hash(text: str) -> str:
 
 
 def _json(value: object) -> str:
-    """Data that a script element can hold, whatever the names in it are."""
+    """Data that is safe inside a script element."""
     text = compact_json(value).decode()
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -152,7 +152,7 @@ class _Build:
         ]
 
     def story(self, story: Story) -> dict[str, object]:
-        """A story with the ids of its sections."""
+        """A report with the ids of its sections."""
         sections = [
             {"id": self._id("section"), "title": visible(each.title), "parts": list(self._parts(each))}
             for each in story.sections
@@ -259,7 +259,7 @@ def _cell(cell: Cell, style: str) -> tuple[str, float | None, str]:
 
 
 def _chart_data(part: Chart) -> dict[str, object]:
-    """What a script draws: one picture, or several of which select boxes choose one."""
+    """What a script draws: one picture, or several with select boxes."""
     offered = [each for each in part.filters if len(each.values) > 1]
     if not offered:
         return _picture(part.layers[0])

@@ -1,4 +1,4 @@
-"""Stories as Markdown, for pull requests: what a console shows; details and conditions are folded."""
+"""Reports as Markdown for pull requests: what a console shows, with details and conditions folded."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from onnxperf.render.kit.table import plain_table
 from onnxperf.render.web.story import Story
 
 _DETAILS = "Details"
-"""What is called so that has no title of its own."""
+"""Name of what has no title."""
 
 
 def report_markdown(stories: Sequence[Story]) -> str:
-    """The same stories as on the HTML page; a chart is the table behind it."""
+    """The same reports as on the HTML page; a chart is replaced by its table."""
     return "\n\n".join(text for story in stories for text in _story(story)) + "\n"
 
 

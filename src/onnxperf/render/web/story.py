@@ -1,4 +1,4 @@
-"""A result as an HTML page tells it: the answer, what limits it, its parts, where and how to measure it again."""
+"""A result as an HTML page shows it: answer, warnings, sections, conditions, and how to repeat it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import Struct
 from onnxperf.options.spelling import as_flags
 from onnxperf.records.base import Machine
 from onnxperf.render.kit.machine import machine_facts
-from onnxperf.render.kit.page import Answer, Heading, Note, Page, Section, Warn, sections_of
+from onnxperf.render.kit.page import Answer, Foot, Heading, Note, Page, Section, Warn, sections_of
 
 _ENGINES = ("onnxperf", "onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "openvino", "numpy", "torch")
 """What decides how fast a model is: the versions to install for the same measurement."""
@@ -23,7 +23,7 @@ class Story(NamedTuple):
     kind: str
     """The command."""
     topic: str
-    """What was measured."""
+    """The subject of the page."""
     answers: Sequence[str]
     """The question answered, in plain sentences."""
     warnings: Sequence[str]
@@ -48,7 +48,7 @@ class Story(NamedTuple):
 
 
 def story_of(record: Struct, kind: str, topic: str, limits: Sequence[str], page: Page) -> Story:
-    """A page as its HTML form tells it, with the conditions of the measurement."""
+    """The HTML form of a page, with the conditions of the measurement."""
     machine: Machine | None = getattr(record, "machine", None)
     command: str = getattr(record, "command", "")
     spell = partial(spelled, record)
@@ -58,15 +58,21 @@ def story_of(record: Struct, kind: str, topic: str, limits: Sequence[str], page:
     return Story(
         kind=kind,
         topic=topic,
-        answers=[spell(part.text) for part in page if isinstance(part, Answer)],
+        answers=[spell(part.shown) for part in page if isinstance(part, Answer)],
         warnings=[spell(text) for text in warnings],
         notes=[spell(text) for text in dict.fromkeys(notes)],
         sections=sections,
-        facts=list(dict.fromkeys(fact for part in page if isinstance(part, Heading) for fact in part.facts if fact)),
+        facts=_facts(page),
         machine=machine_facts(machine) if machine is not None else (),
         command=command,
         snippet=_snippet(command, machine),
     )
+
+
+def _facts(page: Page) -> list[str]:
+    facts = [fact for part in page if isinstance(part, Heading) for fact in part.facts]
+    facts += [fact for part in page if isinstance(part, Foot) for fact in part.parts]
+    return list(dict.fromkeys(filter(None, facts)))
 
 
 def spelled(record: Struct, text: str) -> str:
@@ -75,7 +81,7 @@ def spelled(record: Struct, text: str) -> str:
 
 
 def _snippet(command: str, machine: Machine | None) -> str:
-    """The command, after the versions that were installed."""
+    """The command, after a line that installs the same versions."""
     if machine is None or not command.startswith("onnxperf "):
         return ""
     pins = [f"{name}=={machine.versions[name]}" for name in _ENGINES if name in machine.versions]

@@ -7,14 +7,14 @@ from onnxperf.records.toy import Toy  # type: ignore[import-not-found]
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import Chart
 from onnxperf.render.kit.column import NAME, WHOLE, Column
-from onnxperf.render.kit.page import Heading, Page, Section, closing
+from onnxperf.render.kit.page import Heading, Page, Section, answered
 from onnxperf.render.kit.table import Table
 from onnxperf.wording.numbers import count, grouped
 
 
 def toy_page(record: Toy) -> Page:
     """A row per operator, and the answer."""
-    return [Heading(record.model), Section("Operators", operators_charts(record)), *closing(record.answer)]
+    return [Heading(record.model), Section("Operators", operators_charts(record)), *answered(record.answer)]
 
 
 def operators_table(record: Toy) -> Table[str]:

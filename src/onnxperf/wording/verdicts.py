@@ -1,0 +1,31 @@
+"""The faces of verdicts and statuses: the same sign and word wherever one is shown."""
+
+from __future__ import annotations
+
+_BETTER, _WORSE, _EQUAL, _UNSURE, _LOST, _OTHER = "✓", "✗", "≈", "?", "⛔", "≠"
+_SIGNS: dict[str, str] = {
+    **dict.fromkeys(("faster", "gain", "less", "passed", "as before", "kept", "rewritten", "better"), _BETTER),
+    **dict.fromkeys(("chosen", "won", "fastest"), _BETTER),
+    **dict.fromkeys(("slower", "more", "changed", "exceeded", "lost"), _WORSE),
+    **dict.fromkeys(("equivalent", "no gain"), _EQUAL),
+    **dict.fromkeys(("undecided", "trade", "unexplained", "no verdict"), _UNSURE),
+    **dict.fromkeys(("failed", "timeout", "oom", "crashed"), _LOST),
+    "differs": _OTHER,
+}
+_WORDS = {"equivalent": "equal", "differs": "outputs differ"}
+"""What a record calls otherwise."""
+
+
+def sign_of(verdict: str) -> str:
+    """The sign of a verdict or a status, or nothing."""
+    return _SIGNS.get(verdict, "")
+
+
+def faced(verdict: str) -> str:
+    """A verdict or a status with its sign, such as `✓ faster`."""
+    return f"{sign_of(verdict)} {_WORDS.get(verdict, verdict)}".strip()
+
+
+def with_sign(verdict: str, sentence: str) -> str:
+    """A sentence behind the sign of its verdict."""
+    return f"{sign_of(verdict)} {sentence}".strip()
