@@ -247,7 +247,7 @@ def test_indices_stay_inside_their_table_and_masks_are_ones() -> None:
     ids = feeds.arrays["ids"]
     assert (ids.min() >= 0, ids.max() <= 299, ids.max() > 200) == (True, True, True)
     assert (feeds.arrays["attention_mask"] == 1).all()
-    assert feeds.notes == ("ids limited to 0–299 (embedding size)",)  # noqa: RUF001
+    assert feeds.notes == ("ids limited to 0–299 (embedding size)",)
 
 
 def test_a_range_replaces_the_bound_of_the_table() -> None:

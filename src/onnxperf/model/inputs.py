@@ -219,7 +219,7 @@ def _few(notes: list[str]) -> list[str]:
 
 def _notes_on_tables(missing: list[Signature], options: InputOptions, sizes: Mapping[str, int]) -> list[str]:
     return [
-        f"{s.name} limited to 0–{sizes[s.name] - 1} (embedding size)"  # noqa: RUF001
+        f"{s.name} limited to 0–{sizes[s.name] - 1} (embedding size)"
         for s in missing
         if s.name in sizes and s.name not in options.ranges and not is_mask(s.name, numpy_dtype(s.dtype))
     ]
