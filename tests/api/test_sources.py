@@ -295,7 +295,7 @@ def test_keras_files_and_saved_models_are_sources_by_name(tmp_path: Path, monkey
 
     unsafe = keras.Sequential([keras.Input((3,)), keras.layers.Lambda(lambda x: x + 1)])
     unsafe.save(tmp_path / "unsafe.keras")
-    with pytest.raises(BadModel, match="cannot be loaded in the safe mode of Keras") as refused:
+    with pytest.raises(BadModel, match="cannot be loaded in Keras' safe mode") as refused:
         onnxperf.convert("unsafe.keras")
     assert "\n" not in str(refused.value)
 
