@@ -28,7 +28,7 @@ ROOMS = {
     "cli": "onnxperf.cli.commands",
 }
 KIND_ROOMS = {"charts": "onnxperf.render.charts", "paint": "onnxperf.render.paint"}
-ROWS = ("cli/main.py", "__init__.py", "options/functions.py")
+ROWS = ("cli/overview.py", "__init__.py", "options/functions.py")
 """The rows that a command needs besides: its place in the command line, its public name, and its options."""
 FIRST_CHART = "    return [bars_chart("
 MORE = {

@@ -69,7 +69,7 @@ def test_every_command_has_a_page_and_an_example_in_its_help(command: str, capsy
     page = (ROOT / "docs" / f"{command}.md").read_text(encoding="utf-8")
     assert f"onnxperf {command}" in page
     app([command, "--help"], result_action="return_value")
-    assert re.search(rf"For example:\s+onnxperf {command}", capsys.readouterr().out)
+    assert re.search(rf"Examples:\n  # .*\n  onnxperf {command}", capsys.readouterr().out)
 
 
 def test_every_option_of_bench_is_on_its_page(capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,4 +82,5 @@ def test_every_option_of_bench_is_on_its_page(capsys: pytest.CaptureFixture[str]
 def test_the_overview_says_what_every_command_is_for(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--help"]) == 0
     overview = capsys.readouterr().out
-    assert all(re.search(rf"│ {command} +[A-Z]\w+,? ", overview) for command in COMMANDS)
+    assert all(re.search(rf" {command} +[A-Z]\w+,? ", overview) for command in COMMANDS if command != "demo")
+    assert "Start here: onnxperf demo" in overview

@@ -232,7 +232,7 @@ def test_a_cell_races_without_a_model(run: Run) -> None:
         ("%%onnxbench --call run\na = 1", "--call: it does nothing with a cell without a model"),
         ("%%onnxbench --runtime ort\na = 1", "--runtime: it does nothing with a cell without a model"),
         ("%%onnxbench --min-effect few\na = 1", "--min-effect few: expected a number such as 0.01 or 1%"),
-        ("%%onnxbench --time 0\na = 1", "--time 0.0: expected more than 0 seconds"),
+        ("%%onnxbench --time 0\na = 1", "--time 0: expected more than 0 seconds"),
         (
             "%%onnxbench model --as svg\na = 1",
             "unknown option of %%onnxbench '--as'; choose from: --all-comb",

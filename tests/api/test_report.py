@@ -154,7 +154,7 @@ def test_without_a_browser_the_page_stays_where_it_is(
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     assert run(["report", "--store", store, "--open"]) == 0
-    assert "there is no browser to open; the page is report.html" in capsys.readouterr().err
+    assert "no browser found; open the page yourself: report.html" in capsys.readouterr().err
 
 
 def test_every_result_is_written_as_a_page(result: BenchResult, tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_the_script_is_installed_once_where_the_shell_looks_for_it(
         assert run(["--install-completion", "--shell", shell]) == 0
     said = capsys.readouterr().out
     assert f"completion for {shell}: {tmp_path / file}" in said
-    assert ("add at its end: autoload -Uz compinit" in said) == (shell == "zsh")
+    assert ("add this line at the end: autoload -Uz compinit" in said) == (shell == "zsh")
     assert (tmp_path / file).read_text(encoding="utf-8") == "the script"
     if startup is not None:
         assert len((tmp_path / startup).read_text(encoding="utf-8").splitlines()) == 2
@@ -138,7 +138,9 @@ def test_the_script_goes_to_standard_output_or_a_file_alone(
     assert not (tmp_path / "home").exists()
 
 
-@pytest.mark.parametrize(("shell", "said"), [("/bin/tcsh", "is not known"), ("/bin/pwsh", "completion for powershell")])
+@pytest.mark.parametrize(
+    ("shell", "said"), [("/bin/tcsh", "cannot detect the shell"), ("/bin/pwsh", "no completion for powershell")]
+)
 def test_another_shell_is_refused_with_the_names_of_those_that_work(
     shell: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -148,7 +150,7 @@ def test_another_shell_is_refused_with_the_names_of_those_that_work(
     monkeypatch.setattr(os, "getppid", lambda: 0)  # no process that a test could run in
     assert run(["--install-completion"]) == 2
     assert said in (line := capsys.readouterr().err)
-    assert "name bash, zsh or fish, such as --shell bash" in line
+    assert "choose bash, zsh or fish, such as --shell bash" in line
 
 
 def test_a_place_that_cannot_be_written_is_one_line(

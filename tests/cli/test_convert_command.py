@@ -110,9 +110,9 @@ def test_an_unchecked_model_says_so(run: Run, capsys: pytest.CaptureFixture[str]
         (
             "with_sample",
             ["-o", "report.json"],
-            "--output: expected one name that ends with .onnx, for the model",
+            "--output: expected exactly one .onnx file, for the model",
         ),
-        ("with_sample", [], "--output: expected one name that ends with .onnx"),
+        ("with_sample", [], "--output: expected exactly one .onnx file"),
         ("with_sample", ["-o", "nowhere/model.onnx"], "its folder does not exist"),
         ("with_sample", ["-o", "m.onnx", "--dynamic", "X.0"], "--dynamic X.0: expected NAME=VALUE"),
         ("with_sample", ["-o", "m.onnx", "--dynamic", "Z.0=batch"], "choose from: X"),

@@ -57,7 +57,7 @@ def test_environments_are_removed_by_name_and_all_at_once(capsys: pytest.Capture
     assert run(["envs", "remove", "all", "--quiet"]) == 0
     assert capsys.readouterr().out == ""
     assert run(["envs", "remove", "all"]) == 0
-    assert capsys.readouterr().out == "no environment was built yet\n"
+    assert capsys.readouterr().out == "there are no environments yet\n"
 
 
 @pytest.mark.usefixtures("two")

@@ -67,7 +67,7 @@ def test_quiet_prints_only_the_answer(monkeypatch: pytest.MonkeyPatch, capsys: p
         (["--json", "-", "-o", "-.md"], "only one file can go to standard output"),
         (["-o", "no/m.md"], "its folder does not exist"),
         (["-o", "m.txt"], "--output m.txt: expected a name that ends with .csv, .html, .json, .md"),
-        (["-o", "-"], "-o -: name the format of standard output, such as -o -.json"),
+        (["-o", "-"], "-o -: add the format, such as -o -.json"),
         (["--table", "nodes"], "unknown table 'nodes'; choose from: subjects, samples, breakdown"),
     ],
 )
@@ -169,7 +169,7 @@ def test_a_function_is_measured_without_lines_too(source: str, capsys: pytest.Ca
         (["script.py:missing"], "has no function 'missing'; choose from: fails, predict"),
         (["nowhere.py:predict"], "no such file: 'nowhere.py'"),
         (["script.py:predict", "--calls", "4"], "--calls 4: expected at least 5 calls"),
-        (["script.py:predict", "--sample-every", "0s"], "--sample-every 0.0: expected more than 0 seconds"),
+        (["script.py:predict", "--sample-every", "0s"], "--sample-every 0s: expected more than 0 seconds"),
         (["script.py:predict", "--dim", "n=3"], "--dim n: a function is called without arguments"),
         (["script.py:predict", "--runtime", "numpy"], "--runtime numpy: a function is called without arguments"),
     ],

@@ -209,7 +209,7 @@ def test_a_missing_file_is_no_answer_unless_the_run_was_interrupted(
             Output(output=["a.pdf"]),
             "`output=a.pdf`: expected a name that ends with .csv, .html, .json, .md, .parquet, .png, .svg, .toy, .xlsx",
         ),
-        (Output(output=["-"]), "-o -: name the format of standard output, such as -o -.json"),
+        (Output(output=["-"]), "-o -: add the format, such as -o -.json"),
         (Output(output=["no/a.json"]), "cannot write no/a.json: its folder does not exist"),
         (Output(json="no/a"), "cannot write no/a: its folder does not exist"),
         (Output(json="."), "cannot write .: it is a folder"),
@@ -231,7 +231,7 @@ def test_a_format_that_a_result_lacks_is_refused() -> None:
 def test_a_binary_format_is_not_for_a_terminal(suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert refusal(Output(output=[f"-{suffix}"])) == (
-        f"-o -{suffix}: {suffix} is not text; redirect standard output, or name a file"
+        f"-o -{suffix}: {suffix} is binary; redirect standard output, or write to a file"
     )
 
 

@@ -264,8 +264,8 @@ def test_a_model_that_needs_more_memory_than_allowed_is_exit_code_1(
         (["diff", "{model}", "{model}", "--no-race", "--time", "5"], "--time: it does nothing with a diff without"),
         (["diff", "{model}", "{model}", "--min-share", "much"], "--min-share much"),
         (["optimize", "{model}", "-o", "{model}"], "the model itself"),
-        (["optimize", "{model}"], "--output: expected one name that ends with .onnx"),
-        (["optimize", "{model}", "-o", "a.onnx", "-o", "b.onnx"], "--output: expected one name"),
+        (["optimize", "{model}"], "--output: expected exactly one .onnx file"),
+        (["optimize", "{model}", "-o", "a.onnx", "-o", "b.onnx"], "--output: expected exactly one"),
         (["optimize", "{model}", "-o", "{tmp}/a.onnx", "-o", "{tmp}/a.txt"], "ends with .csv"),
     ],
 )

@@ -171,10 +171,10 @@ def test_another_store_can_be_named(tmp_path: Path, capsys: pytest.CaptureFixtur
     [
         (["show", "zzz"], "no run 'zzz'"),
         (["show"], "RUN"),
-        (["export", "last"], "no file is named"),
+        (["export", "last"], "no file given"),
         (["export", "last", "--json", "no/a.json"], "its folder does not exist"),
         (["export", "last", "-o", "-.csv", "--json", "-"], "only one file can go to standard output"),
-        (["delete"], "no run is named"),
+        (["delete"], "no run given"),
         (["delete", "zzz"], "no run 'zzz'"),
         (["compare", "last", "zzz"], "no run 'zzz'"),
         (["show", "last", "--store", "."], "is a folder"),
@@ -220,7 +220,7 @@ def test_runs_move_to_another_store_in_a_bundle(arguments: list[str], capsys: py
     name = kept()
     assert run(["runs", "export", *arguments]) == 0
     assert capsys.readouterr().out == f"1 run written to {arguments[-1]}\n"
-    for said in ("imported 1 of 1 run\n", "imported 0 of 1 run; 1 of them was there already\n"):
+    for said in ("imported 1 of 1 run\n", "imported 0 of 1 run; 1 already existed\n"):
         assert run(["runs", "import", arguments[-1], "--store", "other.sqlite"]) == 0
         assert capsys.readouterr().out == said
     assert run(["runs", "--quiet", "--store", "other.sqlite"]) == 0
@@ -236,7 +236,7 @@ def test_a_damaged_run_is_left_out_of_a_bundle_with_a_line(store: Path, capsys: 
     assert run(["runs", "export", "all", "-o", "b.zip"]) == 1
     said = capsys.readouterr()
     assert said.out == "1 run written to b.zip\n"
-    assert said.err.startswith(f"onnxperf: run {bad} is damaged and was left out: not the record of a ")
+    assert said.err.startswith(f"onnxperf: run {bad} is damaged and was skipped: not the record of a ")
     assert run(["runs", "import", "b.zip", "--store", "other.sqlite"]) == 0
     assert run(["runs", "export", bad, "-o", "c.zip"]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
@@ -248,8 +248,8 @@ def test_a_damaged_run_is_left_out_of_a_bundle_with_a_line(store: Path, capsys: 
     ("arguments", "said"),
     [
         (["export", "-o", "a.json"], "name one run"),
-        (["export", "last", "last", "-o", "a.json"], "several go into a bundle"),
-        (["export", "all", "-o", "a.json"], "several go into a bundle"),
+        (["export", "last", "last", "-o", "a.json"], "export several to a bundle"),
+        (["export", "all", "-o", "a.json"], "export several to a bundle"),
         (["export", "--all", "-o", "a.zip"], "unknown option --all"),
         (["export", "-o", "a.zip"], "name the runs for the bundle, or all for every run"),
         (["export", "last", "all", "-o", "a.zip"], "or all for every run"),

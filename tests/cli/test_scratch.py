@@ -71,9 +71,9 @@ def test_a_folder_for_temporary_files_that_does_not_exist_costs_nothing(tmp_path
 @pytest.mark.parametrize(
     ("error", "line"),
     [
-        (FileNotFoundError(2, "No usable temporary directory found in ['/tmp']"), "no temporary file can be written; "),
-        (OSError(errno.EFBIG, "File too large"), "a temporary file cannot be written: File too large; "),
-        (OSError(errno.ENOSPC, "No space left", "/tmp/a"), "'/tmp/a' cannot be written: No space left; "),
+        (FileNotFoundError(2, "No usable temporary directory found in ['/tmp']"), "cannot write temporary files; "),
+        (OSError(errno.EFBIG, "File too large"), "cannot write a temporary file: File too large; "),
+        (OSError(errno.ENOSPC, "No space left", "/tmp/a"), "cannot write '/tmp/a': No space left; "),
         (FileNotFoundError(2, "No such file or directory", "a"), None),
         (ValueError("a"), None),
     ],
@@ -95,7 +95,7 @@ def test_without_any_file_a_command_ends_with_one_line(linear_path: Path, tmp_pa
     environment = {**os.environ, "TMPDIR": str(tmp_path / "missing")}
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("onnxperf: no temporary file can be written; set TMPDIR to ")
+    assert done.stderr.startswith("onnxperf: cannot write temporary files; set TMPDIR to ")
     assert done.stderr.count("\n") == 1
 
 

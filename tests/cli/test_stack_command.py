@@ -27,7 +27,7 @@ from tests.render.stack import examples as made
         (["-o", "no/such/folder/out.txt"], "folder does not exist"),
         (["--calls", "0"], "--calls 0: expected at least 1"),
         (["--top", "0"], "--top 0: expected at least 1"),
-        (["--sample-every", "0ms"], "--sample-every 0.0: expected more than 0 seconds"),
+        (["--sample-every", "0ms"], "--sample-every 0ms: expected more than 0 seconds"),
         (["--sample-every", "seldom"], "--sample-every seldom: expected a time such as 50ms"),
         (["--runtime", "ort,numpy"], "--runtime ort,numpy: expected one runtime"),
         (["-o", "peak.memray.html"], "--output peak.memray.html: this needs --allocations"),

@@ -73,6 +73,7 @@ def test_a_listing_imports_nothing_that_runs_or_draws_a_model(one_node: str) -> 
             "help",
             "main",
             "command",
+            "overview",
             "present",
             "printing",
             "surroundings",

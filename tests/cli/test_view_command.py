@@ -98,7 +98,7 @@ def test_a_trace_puts_shares_on_the_nodes(
     assert " 100 %  MatMul(X, W)" in capsys.readouterr().out
     assert run(["view", str(linear_path), "--profile", str(trace), "-o", str(metrics)]) == 0
     assert json.loads(metrics.read_text(encoding="utf-8"))["signature"] == "netron:attachment"
-    assert "1 node has no name of their own: Netron cannot show" in capsys.readouterr().err
+    assert "1 node has no name: Netron cannot show" in capsys.readouterr().err
     assert run(["view", str(linear_path), str(trace), "-o", "-.netron.json"]) == 0
     assert json.loads(capsys.readouterr().out)["signature"] == "netron:attachment"
 
@@ -121,7 +121,7 @@ def test_an_interrupted_profile_exits_with_130(
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["-o", "m.netron.json"], "--output m.netron.json: Netron shows what was profiled; add --profile"),
+        (["-o", "m.netron.json"], "--output m.netron.json: a Netron file holds times; add --profile"),
         (["--around", "nobody"], "no node or tensor is named 'nobody'"),
         (["--op", "Conv"], "unknown operator 'Conv'"),
         (["--op", "MatMul", "-o", "m.svg"], "--op: it does nothing with forms other than the listing"),
@@ -129,7 +129,7 @@ def test_an_interrupted_profile_exits_with_130(
         (["--values", "-o", "m.txt"], "--values: it does nothing with forms other than JSON"),
         (["--threads", "2"], "--threads: it does nothing with a model that is not profiled (add --profile)"),
         (["-o", "m.pdf"], "ends with .dot, .html, .json, .md, .netron.json, .png, .py, .svg, .txt"),
-        (["-o", "-"], "name the format of standard output, such as -o -."),
+        (["-o", "-"], "add the format, such as -o -."),
         (["--by", "memory"], "add --profile"),
         (["--profile", "-o", "nowhere/m.netron.json"], "its folder does not exist"),
         (["--profile", "-o", "nowhere/m.svg"], "its folder does not exist"),

@@ -47,7 +47,7 @@ ENDINGS = [
     (1, "", "onnxperf: its process ended with exit code 1: MemoryError", CRASH),
     (2, "", "onnxperf: its process ended with exit code 1: ModuleNotFoundError: No module named 'x'", TRACEBACK),
     (2, "", "onnxperf: no answer within 5 s (increase --timeout)", CRASH),
-    (1, "", "onnxperf: unexpected KeyError: 3 (--debug shows where; please report it)", TRACEBACK),
+    (1, "", "onnxperf: unexpected KeyError: 3 (please report it; --debug shows the traceback)", TRACEBACK),
     (1, "", "Traceback (most recent call last):\n  File\nKeyError: 3", TRACEBACK),
     (70, "", "onnxperf: internal error", TRACEBACK),
     (-11, "", "", LOST),

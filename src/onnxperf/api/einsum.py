@@ -90,6 +90,7 @@ def _signature(own: inspect.Signature) -> inspect.Signature:
 
 # Not @public: a call that only computes takes microseconds, and reads no options.
 vars(einsum).update(__signature__=_signature(inspect.signature(einsum)), takes=EINSUM)
+einsum.__doc__ = EINSUM.documented(einsum.__doc__)
 
 
 def _check(equation: object, operands: Sequence[Array], runtime: str, optimize: bool | str, decompose: bool) -> None:

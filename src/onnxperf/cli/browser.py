@@ -7,19 +7,19 @@ import sys
 import webbrowser
 from pathlib import Path
 
-from onnxperf.cli.present import complain
+from onnxperf.cli.present import print_notice
 
 
 def open_page(path: str | Path) -> None:
-    """Open a file in the browser; if there is none, one line says so, and the file stays."""
+    """Open a file in the browser; print a notice if there is none."""
     if not _opened(Path(path).absolute().as_uri()):
-        complain(f"there is no browser to open; the page is {path}")
+        print_notice(f"no browser found; open the page yourself: {path}")
 
 
 def open_address(url: str) -> None:
-    """Open an address in the browser; where there is none, one line says so."""
+    """Open an address in the browser; print a notice if there is none."""
     if not _opened(url):
-        complain("there is no browser to open")
+        print_notice(f"no browser found; open the page yourself: {url}")
 
 
 def _opened(url: str) -> bool:

@@ -1,9 +1,9 @@
-"""A command from the options of its function: flags, help, and what was typed as keywords."""
+"""Commands made from the options of their functions: flags, help, and typed values as keywords."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
@@ -14,6 +14,7 @@ from cyclopts import Parameter
 from onnxperf.cli.present import Output
 from onnxperf.options import output as of
 from onnxperf.options.base import Group, Option, Takes
+from onnxperf.options.spelling import as_flags
 
 if TYPE_CHECKING:
     File = str
@@ -25,27 +26,29 @@ else:  # values stay texts, for str comes first; Path lets shells complete the n
 PRINTED = (of.Quiet, of.Debugging)
 WRITTEN = (of.Files, *PRINTED)
 KEPT = (*WRITTEN, of.Keeping)
-"""Of commands whose run is saved: their functions take the store and the tags."""
+"""For commands whose runs are saved; their functions take the store and the tags."""
 
 _TYPED = "typed"
 _METAVARS = (("float", "NUMBER"), ("int", "N"), ("str", "TEXT"))
-_PANELS = ("Inputs", "Session", "Race", "Limits", "Comparison", "Against", "Cluster", "Store", "Output")
-"""In the order of help texts; what only one command has comes before them."""
+PANELS = ("Inputs", "Session", "Race", "Limits", "Comparison", "Source", "Cluster", "Store", "Output")
+"""Groups in the order of help texts; those that only one command has come first."""
 
 
 @dataclass(frozen=True)
 class Typed:
-    """What was typed."""
+    """The typed options, read and checked."""
 
     keywords: dict[str, Any]
-    """Options of the public function, as far as they were given; and where the run is saved."""
+    """Given options of the public function, and where the run is saved."""
     own: dict[str, Any]
     """Options of the command line only, all of them."""
     output: Output
 
 
-def command(takes: Takes, *groups: type[Group]) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Give a function the flags of the options; it receives them as `typed`."""
+def command(
+    takes: Takes, *groups: type[Group], common: Sequence[str] = ()
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Give a function the flags of the options, which it receives as `typed`; help shows the `common` ones first."""
     extra = Takes(*groups)
     options = {**takes.options, **extra.options}
 
@@ -61,7 +64,9 @@ def command(takes: Takes, *groups: type[Group]) -> Callable[[Callable[..., int]]
             return function(*given, **own, **{_TYPED: _typed(takes, extra, typed)})
 
         parameters = [*arguments, *(_parameter(each, takes.races) for each in options.values())]
-        vars(call).update(__signature__=signature.replace(parameters=parameters), takes=takes, extra=extra)
+        vars(call).update(
+            __signature__=signature.replace(parameters=parameters), takes=takes, extra=extra, common=tuple(common)
+        )
         call.__name__, call.__doc__, call.__module__ = function.__name__, function.__doc__, function.__module__
         call.__annotations__ = {}
         return call
@@ -72,18 +77,18 @@ def command(takes: Takes, *groups: type[Group]) -> Callable[[Callable[..., int]]
 def _typed(takes: Takes, extra: Takes, values: Mapping[str, Any]) -> Typed:
     own = extra.complete(values)
     keywords = {name: value for name, value in values.items() if name in takes.options}
-    if "no_store" in own:  # the command line saves unless told otherwise
+    if "no_store" in own:  # the command line saves by default
         keywords["store"] = False if own["no_store"] else keywords.get("store", True)
     return Typed(keywords, own, Output(**{name: own[name] for name in Output.__dataclass_fields__ if name in own}))
 
 
 def _parameter(option: Option, races: bool) -> inspect.Parameter:
-    """An option as cyclopts reads it; whatever takes a value is a text, which the option reads."""
+    """An option as cyclopts reads it; every value is a text, which the option parses."""
     described = Parameter(
         name=[option.flag, *filter(None, [option.short])],
         help=help_text(option, races),
-        group=Panel(option.group, sort_key=_PANELS.index(option.group) + 1 if option.group in _PANELS else 0),
-        metavar=option.metavar or _metavar(option),
+        group=Panel(option.group, sort_key=PANELS.index(option.group) + 1 if option.group in PANELS else 0),
+        metavar=metavar_of(option),
         negative=(),
         show_default=False,
         show_choices=False,
@@ -94,8 +99,10 @@ def _parameter(option: Option, races: bool) -> inspect.Parameter:
     return inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
-def _metavar(option: Option) -> str | None:
-    """What help texts write for a value that has no name of its own."""
+def metavar_of(option: Option) -> str | None:
+    """What help texts write for a value."""
+    if option.metavar:
+        return option.metavar
     if option.choices:
         return "|".join(option.choices)
     if option.is_file:
@@ -104,10 +111,14 @@ def _metavar(option: Option) -> str | None:
 
 
 def help_text(option: Option, races: bool) -> str:
-    """What an option is for, whether several values race each other, and its default."""
+    """What an option is for, and its default."""
     default = option.shown_default
-    several = "Separate several values with commas to compare them." if races and option.several else ""
-    return " ".join(filter(None, [option.help, several, default and f"[default: {default}]"]))
+    return as_flags(purpose(option, races)) + (f" [default: {default}]" if default else "")
+
+
+def purpose(option: Option, races: bool) -> str:
+    """What an option is for, and whether several of its values are compared."""
+    return f"{option.help} Separate several values with commas." if races and option.several else option.help
 
 
 def _type_of(option: Option) -> Any:

@@ -1,4 +1,4 @@
-"""`onnxperf --install-completion`: the Tab key completes commands, options, their values and files."""
+"""`onnxperf --install-completion`: tab completion of commands, options, values and files."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ from onnxperf.render.kit.files import write
 Shell = Literal["bash", "zsh", "fish"]
 _FILES = 'COMPREPLY=( $(compgen -f -- "${cur}") )'
 _BETTER_FILES = "local IFS=$'\\n'; compopt -o filenames 2>/dev/null; " + _FILES
-"""Names with spaces stay whole, and folders end with a slash."""
+"""Keeps names with spaces whole, and ends folders with a slash."""
 _ZSH_FOLDER = ".zsh/completions"
 
 
 @command(Takes(), Completion)
 def install_completion(*, typed: Typed) -> int:
-    """Enable tab completion of commands, options and files in bash, zsh or fish.
+    """Install tab completion of commands, options and files in bash, zsh or fish.
 
-    For example:
-
-        onnxperf --install-completion
-
-        onnxperf --install-completion --shell zsh
-
-        onnxperf --install-completion --shell bash --output - > completion.sh
+    Examples
+    --------
+    # Install it in the current shell
+    onnxperf --install-completion
+    # Install it in zsh
+    onnxperf --install-completion --shell zsh
+    # Only print the script
+    onnxperf --install-completion --shell bash --output - > completion.sh
     """
     output: str | None = typed.own["output"]
     chosen: Shell = typed.own["shell"] or _running()
@@ -45,14 +46,16 @@ def install_completion(*, typed: Typed) -> int:
         raise FileNotWritten(f"cannot write {error.filename or output}: {error.strerror}") from error
     print_text(f"completion for {chosen}: {path}" + (f", loaded by {changed}" if changed else ""))
     if output is None:
-        print_text(f"to use it: exec {chosen}")
+        print_text(f"to use it now: exec {chosen}")
         if changed and chosen == "zsh" and "compinit" not in changed.read_text(encoding="utf-8", errors="replace"):
-            print_text(f"{changed} does not load completions yet; add at its end: autoload -Uz compinit && compinit")
+            print_text(
+                f"{changed} does not load completions yet; add this line at the end: autoload -Uz compinit && compinit"
+            )
     return exit_codes.DONE
 
 
 def completion_script(shell: Shell) -> str:
-    """What the shell loads; all commands are imported for it."""
+    """The script that the shell loads; it needs all commands."""
     from onnxperf.cli.main import app, import_commands
 
     import_commands()
@@ -62,22 +65,22 @@ def completion_script(shell: Shell) -> str:
 def _running() -> Shell:
     from cyclopts.completion import ShellDetectionError, detect_shell
 
-    advice = "name bash, zsh or fish, such as --shell bash"
+    advice = "choose bash, zsh or fish, such as --shell bash"
     try:
         found = detect_shell()
     except ShellDetectionError:
-        raise BadOption(f"the shell is not known; {advice}") from None
+        raise BadOption(f"cannot detect the shell; {advice}") from None
     if found == "powershell":
-        raise BadOption(f"there is no completion for {found}; {advice}")
+        raise BadOption(f"no completion for {found}; {advice}")
     return found
 
 
 def _install(script: str, shell: Shell) -> tuple[Path, Path | None]:
-    """Where the script is now, and the start-up file that loads it."""
+    """Path of the script, and the startup file that loads it."""
     from cyclopts.completion import get_default_completion_path
 
     path = _written(script, get_default_completion_path(shell, "onnxperf"))
-    if shell == "fish":  # which looks there by itself
+    if shell == "fish":  # it looks there by default
         return path, None
     startup = Path.home() / f".{shell}rc"
     _load(path, shell, startup)
@@ -85,10 +88,12 @@ def _install(script: str, shell: Shell) -> tuple[Path, Path | None]:
 
 
 def _load(path: Path, shell: Shell, startup: Path) -> None:
-    """Let a start-up file load the script, once; cyclopts would write over the file, and a full disk empty it."""
+    """Let a startup file load the script; unlike cyclopts, do not risk an empty file on a full disk."""
     before = startup.read_bytes() if startup.exists() else b""
     line = os.fsencode(f'[ -f "{path}" ] && . "{path}"' if shell == "bash" else f"fpath=({path.parent} $fpath)")
-    if line in before or (shell == "zsh" and path.parent != Path.home() / _ZSH_FOLDER):  # Oh My Zsh has its own
+    if line in before or (
+        shell == "zsh" and path.parent != Path.home() / _ZSH_FOLDER
+    ):  # Oh My Zsh loads its own folder
         return
     added = b"# onnxperf completion\n" + line + b"\n"
     missing = b"" if not before or before.endswith(b"\n") else b"\n"

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 DONE = 0
 PARTIAL = 1
-"""A partial result, outputs that differ, or a limit that was exceeded."""
+"""A partial result, outputs that differ, or an exceeded limit."""
 BAD_INPUT = 2
 NO_ANSWER = 3
-"""Undecided where a decision was requested, or a requested file that was not written."""
+"""Undecided although a decision was requested, or a requested file that could not be written."""
 INTERNAL = 70
-"""A fault of onnxperf itself (EX_SOFTWARE of sysexits.h), which no verdict may be mistaken for."""
+"""A bug in onnxperf (EX_SOFTWARE of sysexits.h), which must not look like a verdict."""
 BROKEN_PIPE = 128 + 13
-"""The reader of standard output went away, as for every program that SIGPIPE ends."""
+"""The reader of standard output closed it; the same code as after SIGPIPE."""
 
 _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _CAN_WAIT = hasattr(signal, "setitimer")
@@ -31,9 +31,9 @@ _finishing: list[bool] = []
 
 
 def catch_signals() -> None:
-    """Let SIGTERM and SIGHUP interrupt a command as Ctrl-C does: what was measured until then is shown and kept.
+    """Let SIGTERM and SIGHUP interrupt a command as Ctrl-C does: results so far are shown and saved.
 
-    A second signal ends the command at once; one that was ignored from the start, as below nohup, stays ignored.
+    A second signal ends the command at once. Signals that are ignored from the start, as under nohup, stay ignored.
     """
     for number in _SIGNALS:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
@@ -44,14 +44,14 @@ def catch_signals() -> None:
 
 
 def ignore_signals() -> None:
-    """The command has ended: what is left to do cannot be interrupted."""
+    """The command has ended, and its cleanup cannot be interrupted."""
     for number in (*_SIGNALS, *([signal.SIGALRM] if _CAN_WAIT else [])):
         signal.signal(number, signal.SIG_IGN)
 
 
 @contextlib.contextmanager
 def finishing() -> Iterator[None]:
-    """While what was measured is kept, shown and written, the first signal only changes the exit code."""
+    """While results are saved, shown and written, the first signal only changes the exit code."""
     _finishing.append(True)
     try:
         yield
@@ -60,7 +60,7 @@ def finishing() -> Iterator[None]:
 
 
 def received() -> bool:
-    """Whether a signal has come."""
+    """Whether a signal was received."""
     return bool(_received)
 
 
@@ -70,10 +70,10 @@ def interrupted() -> int:
 
 
 def end_interrupted() -> int:
-    """The exit code where nothing was measured that could be shown, with one line that says so."""
+    """The exit code if there is no result to show, with a notice."""
     from onnxperf.render.kit.complaints import complain
 
-    _finishing.append(True)  # an interruption that waits for the end of an import would say the same again
+    _finishing.append(True)  # a pending interruption, delayed by an import, would print the same again
     complain(f"interrupted by {signal.Signals(interrupted() - 128).name}; nothing to show")
     return interrupted()
 
@@ -87,7 +87,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _raise(_number: int, frame: FrameType | None) -> None:
-    """End the command, but not within an import: an extension that is interrupted in its first moment may crash."""
+    """End the command, but not within an import: an extension interrupted while loading may crash."""
     if _finishing:
         return
     if _CAN_WAIT and _is_importing(frame):
@@ -105,8 +105,8 @@ def _is_importing(frame: FrameType | None) -> bool:
 
 
 def _raise_again(error: UnraisableHookArgs) -> None:
-    """Where Python can only print what was raised, such as in a finaliser, the interruption would be lost."""
+    """If Python can only print an exception, as in a finalizer, the interruption would be lost."""
     if isinstance(error.exc_value, KeyboardInterrupt) and len(_received) == 1:
-        signal.setitimer(signal.ITIMER_REAL, _MOMENT_S)  # when this function, which cannot raise either, has ended
+        signal.setitimer(signal.ITIMER_REAL, _MOMENT_S)  # after this function, which cannot raise either
     elif not isinstance(error.exc_value, KeyboardInterrupt | SystemExit):
         sys.__unraisablehook__(error)

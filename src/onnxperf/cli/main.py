@@ -1,4 +1,4 @@
-"""The command line: parse, call, and turn every error into one line and an exit code."""
+"""The command line: parse, call, and turn errors into one line and an exit code."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from cyclopts import CycloptsError, Group
+from cyclopts import CycloptsError
 
 from onnxperf.caller import Caller, called_by
 from onnxperf.cli import exit_codes
-from onnxperf.cli.help import CommandLine, PlainHelp
-from onnxperf.cli.present import abandon_stdout, complain
+from onnxperf.cli.help import CommandLine
+from onnxperf.cli.overview import COMMANDS
+from onnxperf.cli.present import abandon_stdout, print_notice
 from onnxperf.cli.surroundings import shortage
 from onnxperf.errors import FileNotWritten, LimitExceeded, OnnxperfError, SubjectError, masked
 
@@ -22,59 +23,29 @@ def _versions() -> str:
     return versions()
 
 
-_OPTIONS = Group("Options")
 app = CommandLine(
     name="onnxperf",
-    help="How fast an ONNX model runs, where its time and memory go, and what would make it faster.",
+    help="Measure ONNX models, and find out what makes them faster.",
     version=_versions,
     version_flags=["--version", "-V"],
     suppress_keyboard_interrupt=False,  # or SIGTERM and SIGHUP would exit as SIGINT does
     help_format="plaintext",
-    help_formatter=PlainHelp(),
 )
-_FUNCTIONS = [
-    "advise",
-    "bench",
-    "bisect",
-    "check",
-    "convert",
-    "demo",
-    "diff",
-    "doctor",
-    "einsum",
-    "gate",
-    "history",
-    "memory",
-    "optimize",
-    "profile",
-    "quantize",
-    "report",
-    "serve",
-    "stack",
-    "sweep",
-    "tune",
-    "view",
-]
-"""Commands that are functions, each in a module of its name, which is imported when the command is used."""
-for _command in _FUNCTIONS:
+for _command in COMMANDS:  # imported when they are used
     app.command(f"onnxperf.cli.commands.{_command}:{_command}")
-app.command("onnxperf.cli.commands.envs:envs")
-app.command("onnxperf.cli.commands.runs:runs")
 app.command("onnxperf.cli.help:help_", name="help")
-app.command("onnxperf.cli.completion:install_completion", name="--install-completion", group=_OPTIONS)
-for _flag in ("--help", "--version"):
-    app[_flag].group = (_OPTIONS,)
+app.command("onnxperf.cli.completion:install_completion", name="--install-completion")
 
 
 def main() -> None:
-    """Run the command that the arguments name, and exit."""
+    """Run the command of these arguments, and exit."""
     from onnxperf.cli.start import main as start
 
     start()
 
 
 def import_commands() -> None:
-    """Import every command: the overview and the completion show all of them."""
+    """Import every command, for completion."""
     for name in app:
         _ = app[name]
 
@@ -83,11 +54,9 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command; returns its exit code (`exit_codes`)."""
     debug = "--debug" in arguments
     try:
-        if not {*_FUNCTIONS, "envs", "runs", "help", "-V", "--version"}.intersection(arguments):
-            import_commands()
-        *words, last = arguments or [""]
+        *words, last = arguments or ["--help"]
         if last in app.help_flags and not app.parse_commands(words)[2]:
-            arguments = ["help", *words]  # for --help cyclopts would first look at every option that there is
+            arguments = ["help", "--", *words]  # cyclopts would first look at every option of the command
         with called_by(Caller(typed(arguments), exit_codes.finishing)):
             code = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
@@ -98,33 +67,33 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return exit_codes.end_interrupted()
     except Exception as error:
-        if exit_codes.received():  # a library made another error of it
+        if exit_codes.received():  # a library turned it into another error
             return exit_codes.end_interrupted()
         if debug:
             raise
         error = shortage(error) or error
-        complain(_line(error, arguments))
+        print_notice(_line(error, arguments))
         return code_of(error)
 
 
 def typed(arguments: Sequence[str]) -> str:
-    """What the user typed, for the record; the password of a database is left out."""
+    """The typed command, for the record, with passwords masked."""
     return shlex.join(["onnxperf", *map(masked, arguments)])
 
 
 def _line(error: Exception, arguments: Sequence[str]) -> object:
-    """What the user reads of an error."""
+    """The line that the user sees."""
     if isinstance(error, CycloptsError):
         from onnxperf.cli.suggestions import explained
 
         return explained(app, error, arguments)
     if isinstance(error, OnnxperfError):
         return error
-    return f"unexpected {type(error).__name__}: {error} (--debug shows where; please report it)"
+    return f"unexpected {type(error).__name__}: {error} (please report it; --debug shows the traceback)"
 
 
 def code_of(error: Exception) -> int:
-    """The exit code that an error becomes."""
+    """The exit code of an error."""
     if isinstance(error, FileNotWritten):
         return exit_codes.NO_ANSWER
     if isinstance(error, LimitExceeded) or (isinstance(error, SubjectError) and error.status in ("timeout", "oom")):

@@ -1,4 +1,4 @@
-"""From a measurement to the exit code, for every command the same: check, measure, keep, show, write."""
+"""From a measurement to the exit code, the same for every command: check, measure, save, show, write."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound="Result[Any]")
 Showing = Any
-"""How a kind of result is shown: its `Show`, or the class of a result."""
+"""How a kind of result is shown: its `Show`, or a class of results."""
 _PAGE = ".html"
 _WIDE = 500
-"""Columns of a console that shows all of a table."""
+"""Columns of a console that shows whole tables."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Output:
     """Files to write, how much is printed, and whether the run is logged."""
 
     output: Sequence[str] = ()
-    """Files, whose extensions choose the format; -.csv is standard output."""
+    """Files, whose extensions set the format; -.csv is standard output."""
     table: str | None = None
     chart: str | None = None
     width: Width = "page"
@@ -47,28 +47,28 @@ class Output:
     """Whether the page is shown in the browser."""
     quiet: bool = False
     wide: bool = False
-    """Whether tables have all of their columns."""
+    """Whether tables show all columns."""
     debug: bool = False
     mlflow: bool = False
 
     @property
     def requests_files(self) -> bool:
-        """Whether anything is to be written."""
+        """Whether files were requested."""
         return bool(self.output) or self.json is not None
 
     @property
     def to_stdout(self) -> bool:
-        """Whether standard output belongs to another program."""
+        """Whether standard output is for another program."""
         return self.json == "-" or any(map(is_stdout, self.output))
 
     def check(self, kind: Showing) -> None:
-        """Refuse what could not be written, saved or logged, before anything is measured."""
+        """Refuse files that cannot be written, and missing libraries, before anything is measured."""
         from onnxperf.render.kit.files import check_folder
 
         formats = kind.formats()
         files = list(self.files(kind))
         if sum(is_stdout(path) for path, _ in files) > 1:
-            raise BadOption("only one file can go to standard output; name a file for the others")
+            raise BadOption("only one file can go to standard output; write the others to files")
         for path, suffix in files:
             chosen = formats[suffix]
             if chosen.requires is not None:
@@ -76,7 +76,7 @@ class Output:
             if not is_stdout(path):
                 check_folder(path)
             elif chosen.binary and is_terminal():
-                raise BadOption(f"-o {path}: {suffix} is not text; redirect standard output, or name a file")
+                raise BadOption(f"-o {path}: {suffix} is binary; redirect standard output, or write to a file")
         if self.table is not None and self.table not in kind.tables:
             raise BadOption.unknown("table", self.table, kind.tables, option="table")
         if self.chart is not None and self.chart not in kind.charts:
@@ -85,39 +85,39 @@ class Output:
             raise MissingExtra("mlflow-skinny", "mlflow")
 
     def files(self, kind: Showing) -> Iterator[tuple[str, str]]:
-        """Paths, and the suffixes that say what each file holds."""
+        """Paths, each with the suffix that sets its format."""
         from onnxperf.render.kit.files import suffix_of
 
         formats = kind.formats()
         if "-" in self.output:
-            raise BadOption(f"-o -: name the format of standard output, such as -o -{next(iter(formats))}")
+            raise BadOption(f"-o -: add the format, such as -o -{next(iter(formats))}")
         yield from ((path, suffix_of(path, formats)) for path in self.output)
         if self.json is not None:
             if ".json" not in formats:
-                raise BadOption(f"--json {self.json}: this result can be written as {', '.join(formats)}")
+                raise BadOption(f"--json {self.json}: this result has no JSON form; choose from: {', '.join(formats)}")
             yield self.json, ".json"
 
     def without_model(self) -> tuple[str, Self]:
-        """The .onnx file, which is written while measuring, and the same without it."""
+        """The .onnx file, which is written while measuring, and the output without it."""
         path, reports = self.with_optional_model()
         if path is None or reports.named(".onnx"):
-            raise BadOption(option="output", expected="one name that ends with .onnx, for the model")
+            raise BadOption(option="output", expected="exactly one .onnx file, for the model")
         return path, reports
 
     def with_optional_model(self) -> tuple[str | None, Self]:
-        """The .onnx file, where one is named, and the same without it."""
+        """The .onnx file, if any, and the output without it."""
         path = self.named(".onnx")
         if path is not None and is_stdout(path):
-            raise BadOption(f"-o {path}: a model goes into a file, as its weights may need one of their own")
+            raise BadOption(f"-o {path}: write the model to a file; its weights may need a second file")
         return path, dataclasses.replace(self, output=[each for each in self.output if each != path])
 
     def named(self, suffix: str) -> str | None:
-        """The file of this kind among those of --output."""
+        """The --output file with this suffix."""
         return next((path for path in self.output if path.lower().endswith(suffix)), None)
 
 
 def is_stdout(path: str) -> bool:
-    """Whether a name stands for standard output: - or -.csv; a file of that name is ./-.csv."""
+    """Whether a name means standard output: - or -.csv (use ./-.csv for a file of that name)."""
     return path == "-" or path.startswith("-.")
 
 
@@ -127,25 +127,25 @@ def present(
     measure: Callable[[Progress], R],
     page: Callable[[R], Page] | None = None,
 ) -> int:
-    """Measure, which also saves the run; show the page or only the answer; write the files; returns the exit code."""
+    """Measure and save the run, show the page or only the answer, and write files; returns the exit code."""
     with opened_at_the_end(output, kind) as written:
         written.check(kind)
         with make_progress(output.quiet) as progress:
             result = measure(progress)
         with exit_codes.finishing():
             code = deliver(result, written, lambda: show(result, written, page), exit_code(result))
-    _log(result, output)  # last, as a server may let us wait
+    _log(result, output)  # last, because a server may be slow
     return code
 
 
 @contextmanager
 def opened_at_the_end(output: Output, kind: Showing) -> Iterator[Output]:
-    """Also write the page to a file that stays, and show it in the browser, if that was asked for."""
+    """If requested, also write the page to a file that is kept, and open it in the browser."""
     if not output.open:
         yield output
         return
     if _PAGE not in kind.formats():
-        raise BadOption("this result has no page", option="open")
+        raise BadOption("this result has no page; leave it out", option="open")
     from onnxperf.cli.browser import open_page
     from onnxperf.cli.scratch import lasting_file
 
@@ -162,39 +162,39 @@ def opened_at_the_end(output: Output, kind: Showing) -> Iterator[Output]:
 
 
 def deliver(result: Result[Any], output: Output, print_result: Callable[[], None], code: int) -> int:
-    """Print a result and write its files; what fails costs only itself. Returns the exit code."""
+    """Print a result and write its files; a failure of one does not affect the others. Returns the exit code."""
     printed = _printed(print_result)
     written = write_files(result, output) and not result.unwritten
-    # Not `result.interrupted`: a kept run that was interrupted once is shown like any other.
+    # Not `result.interrupted`: a saved run that was interrupted is shown like any other.
     if exit_codes.received() or code == exit_codes.interrupted():
         return exit_codes.interrupted()
     return printed or (code if written else exit_codes.NO_ANSWER)
 
 
 def _printed(print_result: Callable[[], None]) -> int:
-    """Print; returns the exit code if that was not possible, else 0."""
+    """Print; returns 0, or the exit code of a failure."""
     try:
         print_result()
         sys.stdout.flush()
     except BrokenPipeError:
         abandon_stdout()
         return exit_codes.BROKEN_PIPE
-    except OSError as error:  # a full disk, or a terminal that is gone
+    except OSError as error:  # a full disk, or a closed terminal
         abandon_stdout()
-        complain(f"cannot write to standard output: {error.strerror}")
+        print_notice(f"cannot write to standard output: {error.strerror}")
         return exit_codes.NO_ANSWER
     return exit_codes.DONE
 
 
 def abandon_stdout() -> None:
-    """Let standard output lead nowhere: what is left in its buffer would fail again at the end."""
+    """Redirect standard output to nowhere: flushing its buffer at exit would fail again."""
     from onnxperf.cli.surroundings import abandon
 
     abandon(sys.stdout)
 
 
 def show(result: R, output: Output, page: Callable[[R], Page] | None = None) -> None:
-    """Print the page, or only the answer; on stderr where standard output belongs to another program."""
+    """Print the page, or only the answer; on stderr if standard output is for another program."""
     from onnxperf.render.kit.console import print_page
     from onnxperf.render.kit.page import with_foot
 
@@ -216,7 +216,7 @@ def _about_run(result: Result[Any], output: Output) -> list[str]:
 
 
 def _log(result: Result[Any], output: Output) -> None:
-    """Log the run to MLflow, if that was requested; a failure is one line of warning."""
+    """Log the run to MLflow if requested; a failure only prints a warning."""
     if not output.mlflow:
         return
     from onnxperf.api.log_to_mlflow import log_to_mlflow
@@ -224,16 +224,16 @@ def _log(result: Result[Any], output: Output) -> None:
     try:
         run = log_to_mlflow(result)
     except KeyboardInterrupt:
-        complain("interrupted: this run was not logged to MLflow as a whole")
+        print_notice("interrupted: this run was not completely logged to MLflow")
     except Exception as error:
-        complain(f"this run was not logged: {error}")
+        print_notice(f"this run was not logged: {error}")
     else:
         if not output.quiet:
-            complain(f"logged to MLflow as run {run}")
+            print_notice(f"logged to MLflow as run {run}")
 
 
 def write_files(result: Result[Any], output: Output) -> bool:
-    """Write every file that was requested; False if one could not be written."""
+    """Write all requested files; False if one could not be written."""
     from onnxperf.results.formats import Wanted
 
     chosen = Wanted(output.table, output.chart, output.width)
@@ -244,16 +244,16 @@ def write_files(result: Result[Any], output: Output) -> bool:
             if not is_stdout(path):
                 result.write(Path(path), suffix, wanted)
             elif result.needs_a_folder(suffix):
-                raise FileNotWritten(f"-o {path}: it has other files next to it; name a file")
+                raise FileNotWritten(f"-o {path}: this format needs several files; write to a file")
             else:
                 _write_stdout(result.encode(suffix, wanted), formats[suffix].binary)
         except OnnxperfError as error:
-            complain(error)
+            print_notice(error)
             written = False
-        except Exception as error:  # of a library that draws or encodes
+        except Exception as error:  # from a library that draws or encodes
             if output.debug:
                 raise
-            complain(f"cannot write {path}: unexpected {type(error).__name__}: {error} (--debug shows where)")
+            print_notice(f"cannot write {path}: unexpected {type(error).__name__}: {error} (--debug shows where)")
             written = False
     return written
 
@@ -267,7 +267,7 @@ def _write_stdout(content: bytes, binary: bool) -> None:
 
 
 def exit_code(result: Result[Any]) -> int:
-    """The exit code that says how a measurement ended."""
+    """The exit code of a finished measurement."""
     if result.interrupted:
         return exit_codes.interrupted()
     if not result.ok:
@@ -275,20 +275,20 @@ def exit_code(result: Result[Any]) -> int:
     return exit_codes.DONE if result.has_answer else exit_codes.NO_ANSWER
 
 
-def complain(message: object) -> None:
-    """One line on stderr, in which options are spelled as they are typed."""
+def print_notice(message: object) -> None:
+    """Print one line on stderr, with options spelled as flags."""
     complaints.complain(as_flags(str(message)))
 
 
 def make_console(stderr: bool = False, wide: bool = False) -> Console:
-    """Where pages are printed: on stderr if stdout belongs to another program; a `wide` one breaks no line itself."""
+    """A console for pages: on stderr if stdout is for another program; a `wide` one does not break lines."""
     from onnxperf.render.kit.console import PageConsole
 
     return PageConsole(stderr=stderr, width=_WIDE if wide else None, soft_wrap=wide)
 
 
 def make_progress(quiet: bool) -> Progress:
-    """A bar on stderr, unless it should be quiet or stderr is not a terminal."""
+    """A progress bar on stderr, except if quiet or if stderr is not a terminal."""
     from onnxperf.render.kit.progress import Progress
 
     return Progress(enabled=not quiet)

@@ -13,12 +13,12 @@ from onnxperf.cli import exit_codes
 
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[None]:
-    """However a command ends, all is gone at its end; what a killed one leaves behind goes with the next command."""
+    """Remove all temporary files when a command ends, and those of killed commands."""
     before = os.environ.get(scratch.VARIABLE)
     base = scratch.base_folder()
     folder = base / scratch.name_of_folder()
     try:
-        with contextlib.suppress(OSError):  # tempfile finds another place, or shows why there is none
+        with contextlib.suppress(OSError):  # tempfile finds another folder, or reports why there is none
             scratch.make(folder)
             os.environ[scratch.VARIABLE] = str(folder)
             scratch.remove_abandoned(base)
@@ -31,7 +31,7 @@ def scratch_folder() -> Iterator[None]:
 
 
 def lasting_file(suffix: str) -> Path:
-    """A new file among the temporary ones that is there after the command has ended."""
+    """A new temporary file that is kept after the command ends."""
     import tempfile
 
     folder = Path(tempfile.gettempdir())

@@ -1,4 +1,4 @@
-"""From the first line of a command to its exit code, whatever happens in between."""
+"""The start and the end of every command: signals, standard streams, temporary files, exit code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def main() -> None:
         leave_current_folder_out()
         with scratch_folder():
             head_start(sys.argv[1:])
-            from onnxperf.cli.main import run  # large: what comes before it is there already if a signal ends it
+            from onnxperf.cli.main import run  # large: signals must be handled before it is imported
 
             code = run(sys.argv[1:])
     except KeyboardInterrupt:
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def _explained(error: Exception) -> int:
-    """What --debug shows; returns the exit code."""
+    """Print the traceback for --debug; returns the exit code."""
     from onnxperf.cli.main import code_of
 
     surroundings.show_traceback(error)

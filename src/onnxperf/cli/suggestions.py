@@ -1,18 +1,22 @@
-"""What was probably meant by a command or an option that does not exist."""
+"""Errors of the command line in one line: what is wrong, and what was probably meant."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from typing import get_args
 
 from cyclopts import (
     App,
+    CoercionError,
     CycloptsError,
     MissingArgumentError,
+    RepeatArgumentError,
     UnknownCommandError,
     UnknownOptionError,
     UnusedCliTokensError,
 )
+from cyclopts.argument import Argument
 
 from onnxperf.cli.help import label, usage
 
@@ -32,7 +36,7 @@ _COMMANDS = {
     "--version": "version",
     "--install-completion": "completion completions install-completion",
 }
-"""Commands, and what others call them."""
+"""Commands, with their names in other tools."""
 
 _OPTIONS = {
     "--batch {}": "--batch-size --batch_size --batchsize --bs -b",
@@ -72,11 +76,11 @@ _OPTIONS = {
     "onnxperf profile MODEL": "--profile --dumpProfile --profiling -p",
     "NO_COLOR=1 before the command": "--no-color --no-colour --color --colour --style",
 }
-"""Options with {} for their value, and what other tools call them (onnxruntime_perf_test, hyperfine, trtexec…)."""
+"""Options with {} for their value, with their names in other tools (onnxruntime_perf_test, hyperfine, trtexec…)."""
 
 
 def explained(app: App, error: CycloptsError, arguments: Sequence[str]) -> str:
-    """One line: what is not valid, and what was probably meant."""
+    """One line: what is invalid, and what was probably meant."""
     chain = list(error.command_chain or ())
     if isinstance(error, UnknownOptionError):
         known = [name for each in error.argument_collection for name in each.names]
@@ -85,14 +89,31 @@ def explained(app: App, error: CycloptsError, arguments: Sequence[str]) -> str:
     if isinstance(error, UnknownCommandError | UnusedCliTokensError) and error.unused_tokens:
         word = error.unused_tokens[0]
         return _of_option(word, app, chain, arguments) if word.startswith("-") else _of_word(app, word, chain)
-    if isinstance(error, MissingArgumentError) and error.argument is not None and error.argument.index is not None:
-        name = label(error.argument.name.lstrip("-")).removesuffix("...")
-        return f"{' '.join(chain)}: {name} is missing; usage: {usage(chain, _command(app, chain))}"
+    if isinstance(error, MissingArgumentError) and error.argument is not None:
+        return f"{' '.join(chain)}: {_missing(error, error.argument, usage(chain, _command(app, chain)))}"
+    if isinstance(error, CoercionError) and error.token is not None:
+        return _of_value(error.token.keyword or "", error.token.value, error.target_type)
+    if isinstance(error, RepeatArgumentError):
+        return f"{error.token.keyword}: given twice; use it once"
     return str(error)
 
 
+def _missing(error: MissingArgumentError, argument: Argument, typed: str) -> str:
+    """A missing argument, or a missing value of an option."""
+    if argument.index is not None:
+        return f"{label(argument.name.lstrip('-')).removesuffix('...')} is missing; usage: {typed}"
+    flag = error.keyword or argument.name
+    return f"{flag} needs a value: {flag} {argument.parameter.metavar or 'VALUE'}"
+
+
+def _of_value(flag: str, value: str, wanted: object) -> str:
+    if wanted is bool:
+        return f"{flag}={value}: this option takes no value; use {flag} alone"
+    return f"{flag} {value}: unknown value; choose from: {', '.join(map(str, get_args(wanted)))}"
+
+
 def _of_word(app: App, word: str, chain: Sequence[str]) -> str:
-    """A word where a command, or nothing more, was expected."""
+    """An unknown command, or one argument too many."""
     command = _command(app, chain)
     own = [name for name in command if not name.startswith("-")]
     if chain and not own:
@@ -109,11 +130,11 @@ def _of_word(app: App, word: str, chain: Sequence[str]) -> str:
         return (
             f"{what}; did you mean {' or '.join(' '.join(filter(None, ['onnxperf', *chain, each])) for each in meant)}?"
         )
-    return f"{what}; {' '.join(['onnxperf help', *chain])} lists the commands"
+    return f"{what}; for a list of commands: {' '.join(['onnxperf help', *chain])}"
 
 
 def _meant(word: str, own: Sequence[str]) -> list[str]:
-    """Commands that others call so, or whose names are similar."""
+    """Commands with this name in other tools, or with a similar name."""
     synonyms = [name for name, others in _COMMANDS.items() if word.lower() in others.split()]
     return [name for name in synonyms if name in own or name.startswith("-")] or difflib.get_close_matches(
         word, own, n=1
@@ -121,12 +142,12 @@ def _meant(word: str, own: Sequence[str]) -> list[str]:
 
 
 def _others(app: App) -> list[str]:
-    """Commands of commands, as they are typed."""
+    """Subcommands of runs, as the user types them."""
     return [f"runs {name}" for name in app["runs"] if not name.startswith("-")]
 
 
 def _filled(template: str, value: str) -> str:
-    """What to type, with the value that was typed; a file keeps its name if that has the right extension."""
+    """What to type instead, with the same value; a file keeps its name if its extension is right."""
     extension = template.partition("FILE")[2]
     if not extension:
         return template.format(value).strip()
@@ -146,11 +167,11 @@ def _of_option(option: str, known: Iterable[str], chain: Sequence[str], argument
     near = difflib.get_close_matches(option.lstrip("-"), bare, n=1)  # dashes would make all of them similar
     if near:
         return f"{what}; did you mean {bare[near[0]]}?"
-    return f"{what}; {' '.join(['onnxperf help', *chain])} lists the options"
+    return f"{what}; for a list of options: {' '.join(['onnxperf help', *chain])}"
 
 
 def _value(option: str, arguments: Sequence[str]) -> str:
-    """What was given with an option: after it, or after its equals sign."""
+    """The value of an option: the next argument, or the text after the equals sign."""
     for place, argument in enumerate(arguments):
         if argument.startswith(f"{option}="):
             return argument.partition("=")[2]

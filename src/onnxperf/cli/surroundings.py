@@ -1,4 +1,4 @@
-"""What a command finds and leaves around it: its standard streams, its environment, its cursor."""
+"""The environment of a command: standard streams, environment variables, terminal cursor."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from onnxperf.wording.names import PLAIN_SIGNS, visible_lines
 _SHOW_CURSOR = "\x1b[?25h"
 _SHORTAGES = frozenset({errno.EFBIG, errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 _NO_FOLDER = "No usable temporary directory"
-"""What `tempfile` says when it can write nowhere."""
+"""The error of `tempfile` if no folder is writable."""
 
 
 def open_standard_streams() -> None:
-    """Let every standard stream exist and take every text.
+    """Make sure that every standard stream exists and accepts any text.
 
-    A closed one (`>&-`) would give its number to the next file that is opened, such as the store.
+    Otherwise, the next opened file, such as the store, would get the number of a closed stream (`>&-`).
     """
     for number in range(3):
         try:
@@ -33,7 +33,7 @@ def open_standard_streams() -> None:
 
 
 def _lead_nowhere(number: int) -> None:
-    opened = os.open(os.devnull, os.O_RDWR)  # the lowest number that is free, and so perhaps this one
+    opened = os.open(os.devnull, os.O_RDWR)  # it gets the lowest free number, perhaps this one
     if opened != number:
         os.dup2(opened, number)
         os.close(opened)
@@ -48,7 +48,7 @@ def _usable(stream: TextIO | None, number: int) -> TextIO:
 
 
 def _of_its_own(stream: TextIO) -> TextIO:
-    """Python's stderr beside descriptor 2, which libraries fill with their logs (`frameworks.logs`)."""
+    """A separate stderr for Python, because libraries log to descriptor 2 (`frameworks.logs`)."""
     try:
         own = os.dup(stream.fileno())
     except (OSError, ValueError):
@@ -57,25 +57,25 @@ def _of_its_own(stream: TextIO) -> TextIO:
 
 
 def switch_off_telemetry() -> None:
-    """Converters and functions of the user import onnxruntime, too, and all processes of a command inherit this."""
+    """Set it for all processes of a command; converters and user functions import onnxruntime, too."""
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 
 def shortage(error: Exception) -> BadInput | None:
-    """The error as one of the user's, if the machine does not let us write a file."""
+    """A clear error if a file cannot be written: full disk, quota, read-only folder."""
     if not isinstance(error, OSError):
         return None
-    advice = "set TMPDIR to a folder with free space; `ulimit -f` must allow files"
+    advice = "set TMPDIR to a folder with free space, and check `ulimit -f`"
     if _NO_FOLDER in str(error.strerror):
-        return BadInput(f"no temporary file can be written; {advice}")
+        return BadInput(f"cannot write temporary files; {advice}")
     if error.errno not in _SHORTAGES:
         return None
     name = f"{str(error.filename)!r}" if error.filename else "a temporary file"
-    return BadInput(f"{name} cannot be written: {error.strerror}; {advice}")
+    return BadInput(f"cannot write {name}: {error.strerror}; {advice}")
 
 
 def show_traceback(error: BaseException) -> None:
-    """Print where an error comes from, without the passwords that its causes may name."""
+    """Print the traceback of an error, with passwords masked."""
     import traceback
 
     with contextlib.suppress(OSError):
@@ -83,7 +83,7 @@ def show_traceback(error: BaseException) -> None:
 
 
 def leave_standard_streams() -> None:
-    """Let nothing be left in a buffer that cannot be written: Python would end with an exit code of its own."""
+    """Flush the standard streams: an error at exit would change the exit code."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -92,13 +92,13 @@ def leave_standard_streams() -> None:
 
 
 def abandon(stream: TextIO) -> None:
-    """Let a stream lead nowhere."""
+    """Redirect a stream to nowhere."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def show_cursor() -> None:
-    """A bar that was interrupted while it was wiped may have left it hidden."""
+    """Show the cursor again: an interrupted progress bar may have left it hidden."""
     if "onnxperf.render.kit.progress_bar" in sys.modules and sys.stderr.isatty():
         with contextlib.suppress(OSError):
             sys.stderr.write(_SHOW_CURSOR)

@@ -1,4 +1,4 @@
-"""`onnxperf --version`: what a report of a problem should name, found without importing any of it."""
+"""`onnxperf --version`: the versions for a bug report, found without importing the libraries."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _LIBRARIES = (
     "tf2onnx",
 )
 _PROVIDER = re.compile(r"onnxruntime_providers_(?!shared)(\w+)\.(?:so|dll|dylib)$")
-"""The library of an execution provider; that of the processor is within onnxruntime itself."""
+"""The library of an execution provider; onnxruntime itself contains the CPU provider."""
 
 
 def versions() -> str:
-    """One line each: onnxperf, Python, the platform, and every installed library that a measurement depends on."""
+    """One line each: onnxperf, Python, the platform, and all installed libraries that affect measurements."""
     return "\n".join(
         [
             f"onnxperf {distribution('onnxperf').version}",

@@ -1,1 +1,1 @@
-"""Every option, declared once: its keyword, its flag, its default, its help, and how a text becomes its value."""
+"""All options, declared once: keyword, flag, default, help text, and parser."""

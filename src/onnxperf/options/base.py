@@ -1,80 +1,93 @@
-"""What an option is, a group of options, and what a public function takes."""
+"""Options, groups of options, and the options of a public function."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from inspect import get_annotations
+from inspect import cleandoc, get_annotations
+from textwrap import wrap
 from typing import Any, ClassVar
 
 from onnxperf.errors import BadOption
 from onnxperf.wording.numbers import plain
 
 Check = tuple[Callable[[Any], bool], str]
-"""Whether a value makes sense, and what is expected otherwise."""
+"""Whether a value is valid, and what is expected otherwise."""
 _LONGEST_VALUE = 80
-"""Characters of a wrong value in an error."""
+"""Maximum length of a wrong value in an error."""
+_WIDTH = 100
+"""Of texts that `help()` shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """One option, as Python and the command line take it."""
+    """One option of Python and the command line."""
 
     default: Any
-    """A text if that says more than the value that it stands for, as 1% does."""
+    """May be a text that is clearer than its value, such as 1%."""
     help: str
     name: str = ""
     """Its keyword in Python."""
     type: str = ""
-    """Of the keyword, as it is annotated."""
+    """Type annotation of the keyword."""
     group: str = ""
     """Title of its group."""
     flag: str = ""
-    """How the command line spells it."""
+    """Its flag on the command line."""
     short: str = ""
-    """Another spelling of the flag, such as -o."""
+    """Short flag, such as -o."""
     metavar: str = ""
-    """What help texts write for its value."""
+    """Name of its value in help texts."""
     choices: tuple[str, ...] = ()
     switch: Any = None
-    """What the flag means, if it takes no value."""
+    """Value of a flag that takes none."""
     is_file: bool = False
-    """Whether its value names a file, which shells complete."""
+    """Whether its value is a file name, which shells complete."""
     read: Callable[[str], Any] | None = None
-    """How a text becomes a value."""
+    """Converts a text to a value."""
     read_all: Callable[[Sequence[str]], Any] | None = None
-    """The same for an option that may be repeated."""
+    """The same, for options that may be repeated."""
     check: Check | None = None
     several: bool = False
-    """Whether several values make variants, where these race each other."""
+    """Whether several values are compared, in commands that compare variants."""
     shown: str = ""
-    """The default in help texts, if its value does not explain itself."""
+    """The default in help texts, if the value is not clear."""
 
     @property
     def shown_default(self) -> str:
-        """The default as help texts and reference tables show it; empty if there is none."""
+        """The default in help texts and tables; empty if there is none."""
         if self.shown or self.switch is not None or not isinstance(self.default, str | int | float):
             return self.shown
         return plain(self.default) if isinstance(self.default, float) else str(self.default)
 
+    @property
+    def keyword(self) -> str:
+        """Its keyword, with the value that the help text is about if that is False."""
+        return f"{self.name}=False" if self.switch is False else self.name
+
+    @property
+    def full_help(self) -> str:
+        """The help text with the default."""
+        return f"{self.help} [default: {self.shown_default}]" if self.shown_default else self.help
+
     def value(self, given: Any) -> Any:
-        """The value of what was given in Python: a text may stand for another value, as 1% or 2GB do."""
-        if isinstance(given, str) and self.read is not None:
-            given = self._read(self.read, given)
-        return self.checked(given)
+        """The value of a Python argument, which may be a text such as 1% or 2GB."""
+        value = self._read(self.read, given) if isinstance(given, str) and self.read is not None else given
+        return self.checked(value, given)
 
     def typed(self, given: Any) -> Any:
-        """The value of what was typed: one text, or all of them; a switch has its own."""
+        """The value of a typed option: one text, or all texts if it was repeated; a switch has a fixed value."""
         if self.switch is not None:
             return self.switch
         if self.read_all is not None:
-            return self.checked(self._read(self.read_all, given))
+            value = self._read(self.read_all, given)
+            return self.checked(value, value)
         return self.value(given)
 
-    def checked(self, value: Any) -> Any:
-        """The value, if it makes sense."""
+    def checked(self, value: Any, given: Any) -> Any:
+        """The value, if it is valid; an error shows it as `given`."""
         if self.choices and value is not None and value not in self.choices:
-            raise BadOption.unknown(self.name.replace("_", " "), _shown(value), self.choices, option=self.name)
+            raise BadOption.unknown(self.name.replace("_", " "), _shown(given), self.choices, option=self.name)
         if self.check is not None and value is not None:
             holds, expected = self.check
             try:
@@ -82,7 +95,7 @@ class Option:
             except TypeError:
                 sensible = False
             if not sensible:
-                raise BadOption(option=self.name, value=_shown(value), expected=expected)
+                raise BadOption(option=self.name, value=_shown(given), expected=expected)
         return value
 
     def _read(self, reader: Callable[[Any], Any], given: Any) -> Any:
@@ -96,7 +109,7 @@ class Option:
 
 
 def _shown(value: object) -> str:
-    """A wrong value in an error."""
+    """A wrong value, short enough for an error."""
     try:
         text = str(value)
     except (RecursionError, ValueError):  # nested too deeply, or a number of too many digits
@@ -105,7 +118,7 @@ def _shown(value: object) -> str:
 
 
 class TextError(ValueError):
-    """One of several texts makes no sense."""
+    """One of several texts is invalid."""
 
     def __init__(self, text: str, problem: str) -> None:
         super().__init__(problem)
@@ -113,17 +126,17 @@ class TextError(ValueError):
 
 
 def option(default: Any, text: str, **more: Any) -> Any:
-    """A field of a group: its default, its help text, and what else sets it apart (see Option)."""
+    """A field of a group: default, help text, and other attributes of Option."""
     return Option(default=default, help=text, **more)
 
 
 class Group:
-    """Options that belong together; a subclass declares them as fields, and its docstring is their title."""
+    """Related options; a subclass declares them as fields, and its docstring is the title."""
 
     declared: ClassVar[dict[str, Option]] = {}
 
     def __init_subclass__(cls) -> None:
-        """Collect the options, with what their place in the group says of them."""
+        """Collect the options, completed from their fields."""
         types = get_annotations(cls)
         title = (cls.__doc__ or "").removesuffix(".")
         cls.declared = {
@@ -134,25 +147,25 @@ class Group:
 
 
 def _completed(declared: Option, name: str, type_: str, group: str) -> Option:
-    """The option with what its place in a group says of it."""
+    """The option with its name, type, group and flag."""
     flag = declared.flag or "--" + name.replace("_", "-")
     switch = True if type_ == "bool" and declared.switch is None else declared.switch
     return replace(declared, name=name, type=type_, group=group, flag=flag, switch=switch)
 
 
 def _with_default(declared: Option, default: Any) -> Option:
-    """The option with another default; what explains one that is no value stays."""
+    """The option with another default; a description of the old default is dropped if it no longer applies."""
     explained = declared.shown if default is None or isinstance(default, bool) else ""
     return replace(declared, default=default, shown=explained)
 
 
 class Takes:
-    """The options that a public function and its command take; `defaults` are those in which they differ."""
+    """The options of a public function and its command; `defaults` replaces defaults."""
 
     def __init__(self, *groups: type[Group], races: bool = False, **defaults: Any) -> None:
         self.groups = groups
         self.races = races
-        """Whether several values of a setting race each other."""
+        """Whether several values of a setting are compared."""
         self.options = {
             name: _with_default(each, defaults[name]) if name in defaults else each
             for group in groups
@@ -163,7 +176,7 @@ class Takes:
             raise TypeError(f"defaults of options that are not taken: {sorted(unknown)}")
 
     def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """What was given in Python, read and checked; an unknown keyword is refused. None stands for the default."""
+        """Python arguments, parsed and checked; unknown keywords are refused, and None means the default."""
         read = {name: self.find(name).value(each) for name, each in given.items()}
         return {name: each for name, each in read.items() if each is not None or self.options[name].default is None}
 
@@ -179,13 +192,24 @@ class Takes:
             raise BadOption.unknown("option", name, sorted(self.options), option=name)
         return self.options[name]
 
+    def documented(self, docstring: str | None) -> str:
+        """A docstring with the help texts of all options, as `help()` shows them."""
+        texts = [f"{each.keyword}: {each.full_help}" for each in self]
+        lines = [
+            line
+            for text in texts
+            for line in wrap(text, _WIDTH, initial_indent="  ", subsequent_indent=" " * 6, break_on_hyphens=False)
+        ]
+        head = ["", "Options (NAME=VALUE is an item of a dict):"] if lines else []
+        return "\n".join([cleandoc(docstring or ""), *head, *lines])
+
     def __iter__(self) -> Iterator[Option]:
-        """All options, those of a group together."""
+        """All options, group by group."""
         return iter(self.options.values())
 
 
 def refuse_useless(given: Mapping[str, Any], useful: Sequence[str] | frozenset[str], reason: str) -> None:
-    """Refuse options that were given and would do nothing: the one rule for all combinations."""
+    """Refuse given options that would have no effect."""
     for name, value in given.items():
         says_nothing = value is None or value is False or (isinstance(value, str | tuple | list | dict) and not value)
         if name not in useful and not says_nothing:

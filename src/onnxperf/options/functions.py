@@ -1,4 +1,4 @@
-"""What each public function, and the command of its name, takes."""
+"""The options of each public function and its command."""
 
 from __future__ import annotations
 
@@ -21,20 +21,23 @@ _KEPT = (of.Store, of.Tags)
 class Race(Group):
     """Race."""
 
-    baseline: str | None = option(None, "Name of the subject that the others are compared with.", shown="the first one")
+    baseline: str | None = option(
+        None, "Choose the subject that the others are compared with.", metavar="NAME", shown="the first one"
+    )
     blocks: int | None = option(
-        None, "Fixed number of blocks; used with --calls-per-block.", read=texts.whole, check=texts.at_least(1)
+        None, "Fix the number of blocks. Use it with `calls_per_block`.", read=texts.whole, check=texts.at_least(1)
     )
     calls_per_block: int | None = option(
-        None, "Fixed number of calls per block.", read=texts.whole, check=texts.at_least(1)
+        None, "Fix the number of calls per block.", read=texts.whole, check=texts.at_least(1)
     )
     split: bool = option(
-        False, "Divide calls into preparing inputs (cast, copy, bind), computing, and fetching outputs."
+        False, "Split calls into preparing inputs (cast, copy, bind), computing, and fetching outputs."
     )
     every: float | str | None = option(
         None,
-        "Start a call every 50ms (or 0.05s), and sleep in between: the time of calls after idling, and the CPU time "
-        "that spinning threads use in the pauses.",
+        "Start a call every 50ms (or 0.05s), and sleep in between. This shows the time of calls after idling, and the"
+        " CPU time of spinning threads.",
+        metavar="TIME",
         read=texts.seconds,
     )
 
@@ -55,7 +58,7 @@ _CASE = (
     of.Checking,
 )
 CASE = Takes(of.Calls, of.Runtimes, of.Sources, *_CASE, races=True)
-"""What a plan of a sweep may set."""
+"""Options that a plan of a sweep may set."""
 BENCH = Takes(
     of.Calls,
     of.Runtimes,
@@ -76,7 +79,7 @@ class Sweep(Group):
 
     dry_run: bool = option(
         False,
-        "Print the cases and an estimate of the time, and run nothing: models are opened, no function is imported.",
+        "List the cases and estimate the time, but run nothing. Models are opened, functions are not imported.",
     )
 
 
@@ -97,7 +100,7 @@ SWEEP = Takes(
     *_KEPT,
     races=True,
 )
-"""Those of a case override the options of the plan."""
+"""Options of a case override those of the plan."""
 
 
 class GateBaseline(Group):
@@ -105,8 +108,8 @@ class GateBaseline(Group):
 
     baseline: str | None = option(
         None,
-        "What the model is compared with: the model before it (an ONNX file, or zoo:NAME), which races now; or a "
-        "record, by the yardstick: a .json file of a bench or a gate, or a saved run by its id or last. Required.",
+        "Compare with a model (an ONNX file or zoo:NAME), which races now. Or compare, by the yardstick, with a "
+        "record: a .json file from bench or gate, or a saved run by its id or last. Required.",
         is_file=True,
     )
 
@@ -116,20 +119,24 @@ class Gate(Group):
 
     max_memory: float | str | None = option(
         None,
-        "Fail if a fresh process needs more memory than this above the baseline, such as 5%, beyond the noise.",
+        "Fail if a fresh process needs more memory than the baseline by more than this, such as 5%, beyond the noise.",
+        metavar="PERCENT",
         read=texts.part,
         check=texts.part_below(100, "0.05 is 5 %"),
     )
     undecided: Literal["pass", "fail"] | None = option(
-        None, "What an undecided gate counts as, if your CI has only pass and fail.", choices=("pass", "fail")
+        None, "Count an undecided gate as pass or fail, if your CI has no third state.", choices=("pass", "fail")
     )
     baseline_env: str | None = option(
         None,
-        "Environment of a baseline that is a model, built once and reused: onnxruntime==1.20.1, or the path of a "
+        "Run a baseline model in this environment, built once and reused: onnxruntime==1.20.1, or the path of a "
         "Python interpreter.",
+        metavar="ENVIRONMENT",
     )
     baseline_subject: str | None = option(
-        None, "Subject of a baseline that is a record, by its name, if several were called alike."
+        None,
+        "Choose the subject of a baseline record by its name, if several have the same call style.",
+        metavar="NAME",
     )
 
 
@@ -161,8 +168,8 @@ class Profile(Group):
 
     roofline: bool = option(
         False,
-        "Add operations and bytes of each node, and how far from what this machine can do it is; measures the peaks of "
-        "the machine first (about 3 s), unless they are known.",
+        "Add operations and bytes of each node, and compare it with the peaks of this machine. Unknown peaks are "
+        "measured first (about 3 s).",
     )
 
 
@@ -170,7 +177,7 @@ PROFILE = Takes(of.CallCount, Profile, of.Inputs, *_SESSION, of.Combinations, of
 
 
 def gives_several(values: Mapping[str, Any]) -> bool:
-    """Whether options that were typed stand for several variants: by their names, or by several values of a setting."""
+    """Whether typed options mean several variants: named ones, or several values of a setting."""
     settings = [values.get(name) for group in (of.Runtime, of.Level) for name in group.declared]
     flat = [each for value in settings for each in (value.values() if isinstance(value, Mapping) else [value])]
     return len(values.get("variants") or ()) > 1 or any(isinstance(each, list) and len(each) > 1 for each in flat)
@@ -181,7 +188,8 @@ class Sampling(Group):
 
     sample_every: float | str = option(
         "1ms",
-        "Time between two samples, such as 5ms (py-spy, which only stack uses: at least 2.5ms).",
+        "Set the time between samples, such as 5ms. py-spy needs at least 2.5ms.",
+        metavar="TIME",
         read=texts.seconds,
         check=texts.above_zero("seconds"),
     )
@@ -191,7 +199,7 @@ class Memory(Group):
     """Measurement."""
 
     skip_arena: bool = option(
-        False, "Do not measure other settings of onnxruntime's arena if much of its need is unexplained."
+        False, "Do not measure other settings of onnxruntime's arena if much of the memory is unexplained."
     )
 
 
@@ -223,17 +231,17 @@ MEMORY_LINES = Takes(of.Limits, *_KEPT)
 class Stack(Group):
     """Measurement."""
 
-    native: bool = option(False, "Show the busiest functions of compiled libraries too, as py-spy sees them.")
+    native: bool = option(False, "Also show the busiest functions of compiled libraries, with py-spy.")
     allocations: bool = option(
         False,
-        "Show where the calls take memory too, as memray sees it. Without --calls, memray watches at most 1,000 calls.",
+        "Also show where calls allocate memory, with memray. Without `calls`, memray watches at most 1,000 calls.",
     )
 
 
 class StackRows(Group):
     """Output."""
 
-    top: int = option(15, "Number of functions and lines to show.", read=texts.whole, check=texts.at_least(1))
+    top: int = option(15, "Show this many functions and lines.", read=texts.whole, check=texts.at_least(1))
 
 
 STACK = Takes(
@@ -254,14 +262,16 @@ STACK = Takes(
 class Listed(Group):
     """View."""
 
-    all: bool = option(False, "Show every node and every initializer of a long model.")
+    all: bool = option(False, "Show all nodes and initializers of a long model.")
     around: str | None = option(
-        None, "Only this node (by its name in the listing, or by a tensor that it makes) and its neighbors."
+        None,
+        "Show only this node and its neighbors. Give its name in the listing, or a tensor that it produces.",
+        metavar="NODE",
     )
-    op: str | None = option(None, "Only nodes of this operator type, such as Conv.")
+    op: str | None = option(None, "Show only nodes of this operator type, such as Conv.", metavar="TYPE")
     depth: int | None = option(
         None,
-        "How many levels of bodies and functions are shown.",
+        "Show this many levels of bodies and functions.",
         read=texts.whole,
         check=texts.at_least(0),
         shown="all",
@@ -271,14 +281,13 @@ class Listed(Group):
 class View(Group):
     """View."""
 
-    values: bool = option(False, "Include the values of all tensors; only in JSON.")
+    values: bool = option(False, "Include the values of all tensors (JSON only).")
     profile: Any = option(
-        None, "Show the time of each node: profiles the model now, or reads the trace named after it.", switch=True
+        None, "Show the time of each node. This profiles the model now, or reads the trace named after it.", switch=True
     )
     by: Literal["time", "memory", "headroom"] = option(
         "time",
-        "What --profile shows: the time of each node, the size of its results, or what it could win at best on this "
-        "machine.",
+        "Choose what `profile` shows: the time of each node, the size of its results, or its headroom on this machine.",
         choices=("time", "memory", "headroom"),
     )
 
@@ -305,15 +314,18 @@ class Tune(Group):
 
     goal: Literal["latency", "cpu", "memory"] = option(
         "latency",
-        "What should become less: the time of a call, its CPU time, or the memory of the process.",
+        "Reduce the time of a call, its CPU time, or the memory of the process.",
         choices=("latency", "cpu", "memory"),
     )
     call: str | None = option(
-        None, "Use this call style for all candidates and for the defaults.", shown="call styles are candidates, too"
+        None,
+        "Use this call style for all candidates and for the defaults.",
+        metavar="STYLE",
+        shown="all call styles are candidates",
     )
     allow: Literal["approx"] | None = option(
         None,
-        "Also try what changes results a little: 8 and 16 bits, a faster Gelu. Their errors are shown.",
+        "Also try what changes outputs slightly: 8 and 16 bits, and a faster Gelu. Their errors are shown.",
         choices=("approx",),
     )
 
@@ -351,23 +363,29 @@ class Threads(Group):
     """Session."""
 
     threads: int | None = option(
-        None, "Threads of every subject.", read=texts.whole, check=texts.at_least(1), shown="all usable cores"
+        None,
+        "Set the number of threads of every subject.",
+        read=texts.whole,
+        check=texts.at_least(1),
+        shown="all usable cores",
     )
 
 
 class Einsum(Group):
     """Search."""
 
-    dtype: str = option("float32", "Element type of the operands: float16, float32, float64, int32, int64.")
-    opset: int = option(18, "ONNX version of the graphs.", read=texts.whole, check=texts.at_least(1))
-    again: bool = option(False, "Search even if the fastest graph is already known.")
+    dtype: str = option(
+        "float32", "Set the element type of the operands: float16, float32, float64, int32 or int64.", metavar="TYPE"
+    )
+    opset: int = option(18, "Set the opset version of the graphs.", read=texts.whole, check=texts.at_least(1))
+    again: bool = option(False, "Search again, even if the fastest graph is already known.")
 
 
 class Graphs(Group):
     """Search."""
 
-    portable: bool = option(False, "Only standard operators, for other runtimes too.")
-    search: bool = option(True, "Trust the cost model; nothing is timed.", flag="--no-search", switch=False)
+    portable: bool = option(False, "Use only standard operators, which other runtimes support.")
+    search: bool = option(True, "Trust the cost model, and time nothing.", flag="--no-search", switch=False)
 
 
 class Rewriting(Group):
@@ -375,14 +393,13 @@ class Rewriting(Group):
 
     rewrite: str | None = option(
         None,
-        "Replace the Einsum nodes of this model if that makes the whole model faster; the model is written only if a "
-        "race proves it.",
+        "Replace the Einsum nodes of this model. The new model is written only if a race proves that it is faster.",
         is_file=True,
     )
 
 
 def _operand_shapes(given: Sequence[str]) -> Mapping[str, Sequence[int]] | Sequence[Sequence[int]]:
-    """Shapes in the order of the operands, or by the names of inputs."""
+    """Shapes in the order of the operands, or by input name."""
     if any("=" in text for text in given):
         return texts.pairs(texts.shape, last=True)(given)
     found = []
@@ -399,7 +416,8 @@ class Operands(Group):
 
     shapes: Mapping[str, Sequence[int]] | Sequence[Sequence[int]] = option(
         (),
-        "Shape of an operand, in their order: 20x20x20x20; with --rewrite, of an input: X=8x16. May be repeated.",
+        "Set the shape of an operand, in their order: 20x20x20x20. With `rewrite`, set the shape of an input: X=8x16."
+        " May be repeated.",
         flag="--shape",
         metavar="SHAPE",
         read_all=_operand_shapes,
@@ -417,7 +435,8 @@ class Check(Group):
     """Comparison."""
 
     nodes: bool = option(
-        False, "Compare node by node, and name the first node that differs; always done for two models that differ."
+        False,
+        "Compare node by node, and name the first node that differs. This is always done for two models that differ.",
     )
 
 
@@ -440,7 +459,7 @@ class Diff(Group):
     """Comparison."""
 
     race: bool = option(
-        True, "Leave out the race without the profiler, which gives the verdict.", flag="--no-race", switch=False
+        True, "Skip the race without the profiler, which gives the verdict.", flag="--no-race", switch=False
     )
 
 
@@ -453,27 +472,29 @@ class Bisect(Group):
 
     releases: str | Sequence[str] | None = option(
         None,
-        "Along releases: a range such as onnxruntime==1.20..1.31, which includes all final ones, or a list of them.",
+        "Search a range of releases, such as onnxruntime==1.20..1.31 (all final ones), or a list of them.",
+        metavar="RANGE",
         read_all=",".join,
     )
     optimizers: bool = option(
-        False, "Along the graph optimizers of onnxruntime, which are switched on one after the other."
+        False, "Search the graph optimizers of onnxruntime, which are enabled one after the other."
     )
     settings: bool = option(
         False,
-        "Along the settings in which two --variant differ; without variants, along settings that are worth trying.",
+        "Search the settings in which two `variants` differ. Without variants, search the settings that are worth "
+        "trying.",
     )
     nodes: bool = option(
         False,
-        "Among the nodes of the model; two values of a setting (--env, --opt-level, --option, --variant) are the "
-        "sides. -o part.onnx writes the smallest part that still shows the difference, with random weights.",
+        "Search the nodes of the model. The sides are two values of a setting (`env`, `opt_level`, `options`, "
+        "`variants`). -o part.onnx writes the smallest part that still shows the difference, with random weights.",
     )
     by: Literal["time", "accuracy", "memory"] = option(
-        "time", "What is compared.", choices=("time", "accuracy", "memory")
+        "time", "Compare the time, the accuracy or the memory.", choices=("time", "accuracy", "memory")
     )
     change: Literal["any", "worse", "better"] = option(
         "any",
-        "Which change is searched: any, only a worse one (slower, more memory), only a better one.",
+        "Search for any change, only a worse one (slower, more memory), or only a better one.",
         choices=("any", "worse", "better"),
     )
 
@@ -497,33 +518,38 @@ class Convert(Group):
     """Conversion."""
 
     opset: int | None = option(
-        None, "Version of ONNX's operators.", read=texts.whole, check=texts.at_least(1), shown="the converter's"
+        None, "Set the opset version of the model.", read=texts.whole, check=texts.at_least(1), shown="the converter's"
     )
     input_names: Sequence[str] | None = option(
-        None, "Names for the inputs, in their order: ids,mask.", read=texts.names
+        None, "Name the inputs, in their order: ids,mask.", metavar="NAMES", read=texts.names
     )
-    output_names: Sequence[str] | None = option(None, "Names for the outputs, in their order.", read=texts.names)
+    output_names: Sequence[str] | None = option(
+        None, "Name the outputs, in their order.", metavar="NAMES", read=texts.names
+    )
     dynamic: Mapping[str, str] | None = option(
         None,
-        "Names of free dimensions: ids.0=batch,ids.1=seq; none fixes all sizes.",
+        "Name free dimensions: ids.0=batch,ids.1=seq. Use none to fix all sizes.",
+        metavar="AXIS=NAME",
         shown="the first axis is batch",
         read=lambda text: {} if text == "none" else texts.pairs(str)(texts.names(text)),
     )
     converter_options: Mapping[str, Any] = option(
         {},
-        "Option of the converter, of skl2onnx for an estimator: zipmap=false. May be repeated.",
+        "Set an option of the converter (of skl2onnx for an estimator): zipmap=false. May be repeated.",
         flag="--converter-option",
         metavar="NAME=VALUE",
         read_all=texts.pairs(texts.word),
     )
-    black_op: Sequence[str] | None = option(None, "Operators that skl2onnx must not use: Op1,Op2.", read=texts.names)
+    black_op: Sequence[str] | None = option(
+        None, "Prevent skl2onnx from using these operators: Op1,Op2.", metavar="OPERATORS", read=texts.names
+    )
 
 
 class Forcing(Group):
     """Comparison."""
 
     force: bool = option(
-        False, "Write the model even if its results differ from those of its source; the exit code is still 1."
+        False, "Write the model even if its outputs differ from those of its source. The exit code is still 1."
     )
 
 
@@ -538,10 +564,12 @@ class History(Group):
 
     group_by: Literal["version", "commit", "machine", "day"] | None = option(
         None,
-        "Order and group the runs by the version of onnxruntime, the commit or the day, or compare machines.",
+        "Order and group the runs by onnxruntime version, commit or day, or compare machines.",
         choices=("version", "commit", "machine", "day"),
     )
-    since: str | date | None = option(None, "Only runs since a date such as 2026-11-03, or of the last days: 30d.")
+    since: str | date | None = option(
+        None, "Show only runs since a date such as 2026-11-03, or of the last days: 30d.", metavar="DATE"
+    )
 
 
 class Newest(Group):
@@ -549,7 +577,7 @@ class Newest(Group):
 
     top: int | None = option(
         None,
-        "Maximum number of runs, the newest first; for a history, of each series.",
+        "Show at most this many runs, the newest first (for a history, of each series).",
         read=texts.whole,
         check=texts.at_least(1),
         shown="all",
@@ -562,28 +590,34 @@ HISTORY = Takes(History, Newest, of.Effect, of.Store, store=True)
 class Runs(Group):
     """Runs."""
 
-    kind: str | None = option(None, "Only runs of this kind: bench, sweep, profile, check, einsum, memory…")
-    about: str | None = option(None, "Only runs whose model, equation or function has this text in its name.")
+    kind: str | None = option(
+        None, "Show only runs of this kind: bench, sweep, profile, check, einsum, memory…", metavar="KIND"
+    )
+    about: str | None = option(None, "Show only runs with this text in the name of their model, equation or function.")
 
 
 RUNS = Takes(Newest, Runs, *_KEPT, store=True)
 STORED = Takes(of.Store, store=True)
-"""Of functions that read or change saved runs."""
+"""For functions that read or change saved runs."""
 
 
 class Server(Group):
     """Server."""
 
-    host: str = option("127.0.0.1", "Interface to listen on: an address or a name of this machine, 0.0.0.0 for all.")
+    host: str = option(
+        "127.0.0.1",
+        "Listen on this interface: an address or a name of this machine, or 0.0.0.0 for all.",
+        metavar="ADDRESS",
+    )
     port: int = option(
         8642,
-        "Port to listen on; 0 chooses a free one.",
+        "Listen on this port. Use 0 to choose a free one.",
         read=texts.whole,
         check=(lambda value: 0 <= value < 2**16, "a number from 0 to 65535"),
     )
     token: str | None = option(
         None,
-        "Token that readers need, of at least 16 characters. If other machines can reach the server, one is made and "
+        "Require this token of at least 16 characters. If other machines can reach the server, one is generated and "
         "printed.",
         shown="ONNXPERF_TOKEN",
     )
@@ -593,7 +627,7 @@ class Server(Group):
 class Doctor(Group):
     """Measurement."""
 
-    quick: bool = option(False, "Only describe the machine: no race, under two seconds.")
+    quick: bool = option(False, "Only describe the machine, in under two seconds and without a race.")
 
 
 DOCTOR = Takes(Doctor, of.Time, Threads, time=9.0, threads=1)
@@ -605,7 +639,7 @@ class Page(Group):
 
     output: Sequence[str] = option(
         (),
-        "Write the report to this file: a page (.html), or Markdown for a pull request (.md). May be repeated.",
+        "Write the report to this file: .html for a page, .md for a pull request. May be repeated.",
         short="-o",
         is_file=True,
         read_all=list,
@@ -618,11 +652,11 @@ class Completion(Group):
     """Completion."""
 
     shell: Literal["bash", "zsh", "fish"] | None = option(
-        None, "Name of the shell.", choices=("bash", "zsh", "fish"), shown="the shell that runs this command"
+        None, "Choose the shell.", choices=("bash", "zsh", "fish"), shown="the current shell"
     )
     output: str | None = option(
         None,
-        "Only write the script to this file; - is standard output.",
+        "Only write the script to this file. Use - for standard output.",
         short="-o",
         is_file=True,
         shown="where the shell looks for it, loaded by ~/.bashrc or ~/.zshrc",
@@ -630,4 +664,4 @@ class Completion(Group):
 
 
 LOAD = Takes(of.Calls, of.Runtimes, *_SESSION)
-"""A model is loaded in the process that calls: nothing limits its time or its memory."""
+"""A model is loaded in the calling process, without limits of time or memory."""

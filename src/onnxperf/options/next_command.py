@@ -1,4 +1,4 @@
-"""Commands that a reader can paste: what to run next, with the inputs and settings of this run."""
+"""Commands to run next, with the inputs and settings of this run, ready to paste."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from onnxperf.options.spelling import flags
 
 _USUAL: dict[str, object] = {"provider": "cpu", "opt_level": "all"}
-"""Values that say nothing, in addition to those that are empty, 0 or false."""
+"""Default values, in addition to empty values, 0 and False."""
 
 
 def given(keywords: Mapping[str, object]) -> dict[str, object]:
-    """The keywords that are not left at their defaults."""
+    """The keywords with non-default values."""
     return {name: value for name, value in keywords.items() if value and value != _USUAL.get(name)}
 
 
 def next_command(command: str, model: object, feeds: Mapping[str, object], keywords: Mapping[str, object]) -> str:
-    """`onnxperf COMMAND MODEL` with options; a call in Python where the model or an input is not a file."""
+    """`onnxperf COMMAND MODEL` with options, or a Python call if the model or an input is not a file."""
     if all(isinstance(each, str | os.PathLike) for each in (model, *feeds.values())):
         texts = [text for key, value in {"feeds": feeds, **keywords}.items() for text in _typed(flags()[key], value)]
         return shlex.join(["onnxperf", command, str(model), *texts])
@@ -27,7 +27,7 @@ def next_command(command: str, model: object, feeds: Mapping[str, object], keywo
 
 
 def _typed(flag: str, value: object) -> Iterator[str]:
-    """An option as it is typed: a switch, once with its value, or once for each name."""
+    """An option as typed: a switch, a flag with a value, or one flag per name."""
     if value is True:
         yield flag
     elif isinstance(value, Mapping):

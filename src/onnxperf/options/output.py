@@ -1,4 +1,4 @@
-"""Options of the command line only: where a result goes, and how much of it is printed."""
+"""Options of the command line only: files to write, and how much is printed."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ class Files(Group):
 
     output: list[str] = option(
         (),
-        "Write a file; its extension chooses the format, such as .json, .csv, .md, .html, .xlsx, .parquet, .png or "
-        ".svg (docs/files.md). -.csv writes CSV to standard output. May be repeated.",
+        "Write a file whose extension sets the format: .json, .csv, .md, .html, .xlsx, .parquet, .png or .svg "
+        "(docs/files.md). Use -.csv for standard output. May be repeated.",
         short="-o",
         is_file=True,
         read_all=list,
     )
     table: str | None = option(
-        None, "Which table .csv, .parquet and .md files hold, if there are several; without it, .md holds the page."
+        None,
+        "Choose the table for .csv, .parquet and .md files, if there are several. By default, .md holds the page.",
+        metavar="NAME",
     )
-    chart: str | None = option(None, "Which chart .png and .svg files hold, if there are several.")
-    width: str = option("page", "Width of a picture: a column or a whole page of a paper.", choices=("column", "page"))
-    json: str | None = option(None, "Write the whole record as JSON; - is standard output.", is_file=True)
-    open: bool = option(False, "Write the page (.html) to a temporary file that stays, and show it in the browser.")
+    chart: str | None = option(None, "Choose the chart for .png and .svg files, if there are several.", metavar="NAME")
+    width: str = option("page", "Fit pictures to a column or to a whole page of a paper.", choices=("column", "page"))
+    json: str | None = option(None, "Write the whole record as JSON. Use - for standard output.", is_file=True)
+    open: bool = option(False, "Open the page in the browser, from a temporary .html file that is kept.")
 
 
 class Quiet(Group):
     """Output."""
 
     quiet: bool = option(False, "Print only the answer.")
-    wide: bool = option(False, "Show all columns of tables, however wide the terminal is.")
+    wide: bool = option(False, "Show all columns of tables, even if they do not fit the terminal.")
 
 
 class Debugging(Group):
@@ -45,15 +47,15 @@ class Keeping(Group):
     no_store: bool = option(False, "Do not save the run.")
     mlflow: bool = option(
         False,
-        "Also log the run to MLflow; its environment variables set the destination: MLFLOW_TRACKING_URI, "
-        "MLFLOW_EXPERIMENT_NAME (docs/mlflow.md).",
+        "Also log the run to MLflow. Set the destination with MLFLOW_TRACKING_URI and MLFLOW_EXPERIMENT_NAME "
+        "(docs/mlflow.md).",
     )
 
 
 class Top(Group):
     """Output."""
 
-    top: int = option(10, "Number of rows to show.", read=texts.whole, check=texts.at_least(1))
+    top: int = option(10, "Show this many rows.", read=texts.whole, check=texts.at_least(1))
 
 
 class Everything(Group):
@@ -65,4 +67,6 @@ class Everything(Group):
 class MinShare(Group):
     """Output."""
 
-    min_share: float = option("1%", "Rows with a smaller share of the time are folded into one.", read=texts.part)
+    min_share: float = option(
+        "1%", "Fold rows with a smaller share of the time into one.", metavar="PERCENT", read=texts.part
+    )

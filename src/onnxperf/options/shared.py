@@ -20,40 +20,41 @@ class Inputs(Group):
 
     dims: Mapping[str, int | Sequence[int]] = option(
         {},
-        "Size of a free dimension: batch=8 by its name, X.0=8 by input and axis. May be repeated.",
+        "Set a free dimension: batch=8 by name, or X.0=8 by input and axis. May be repeated.",
         flag="--dim",
         metavar="NAME=SIZE",
         read_all=texts.pairs(texts.sizes, last=True),
     )
     batch: int | Sequence[int] | None = option(
         None,
-        "Size of the batch dimension: the one named batch, batch_size or N, or an unnamed first one of all inputs.",
+        "Set the size of the batch dimension: the one named batch, batch_size or N, or the unnamed first one of all "
+        "inputs.",
         metavar="SIZE",
         read=texts.sizes,
     )
     shapes: Mapping[str, Sequence[int]] = option(
         {},
-        "Shape of an input: X=1000x10. May be repeated.",
+        "Set the shape of an input: X=1000x10. May be repeated.",
         flag="--shape",
         metavar="NAME=SHAPE",
         read_all=texts.pairs(texts.shape, last=True),
     )
     feeds: Mapping[str, Any] | None = option(
         None,
-        "Real data for an input: X=file.npy (.npy, .npz or .pb). May be repeated.",
+        "Read an input from a file: X=file.npy (.npy, .npz or .pb). May be repeated.",
         flag="--input",
         metavar="NAME=FILE",
         read_all=texts.pairs(Path),
     )
     ranges: Mapping[str, tuple[float, float]] = option(
         {},
-        "Smallest and largest random value of an input: ids=1:8000. May be repeated.",
+        "Limit the random values of an input: ids=1:8000. May be repeated.",
         flag="--range",
         metavar="NAME=LOW:HIGH",
         read_all=texts.pairs(texts.bounds, last=True),
     )
     seed: int = option(0, "Random seed.", read=texts.whole)
-    cast: bool = option(False, "Cast inputs of another type inside the timed call, instead of refusing them.")
+    cast: bool = option(False, "Cast inputs of another type inside the timed call. By default, they are refused.")
 
 
 # ---------------------------------------------------------------- sessions
@@ -63,31 +64,39 @@ class Runtime(Group):
     """Session."""
 
     threads: int | Sequence[int] | None = option(
-        None, "Threads of every subject.", shown="all usable cores", read=texts.one_or_several, several=True
+        None,
+        "Set the number of threads of every subject.",
+        shown="all usable cores",
+        read=texts.one_or_several,
+        several=True,
     )
     provider: str | Sequence[str] = option(
-        "cpu", "Execution provider of onnxruntime.", read=texts.one_or_several, several=True
+        "cpu",
+        "Choose the execution provider of onnxruntime, such as cpu or cuda.",
+        metavar="NAME",
+        read=texts.one_or_several,
+        several=True,
     )
     options: Mapping[str, Any] = option(
         {},
-        "Any setting of onnxruntime: session.intra_op.allow_spinning=0, arena=off, mem_pattern=off, "
-        "inter_op_threads=2, execution_mode=parallel, disabled_optimizers=GeluFusionL2+ReshapeFusion, "
-        "provider.KEY=VALUE. May be repeated.",
+        "Set any option of onnxruntime: arena=off, mem_pattern=off, inter_op_threads=2, execution_mode=parallel, "
+        "session.intra_op.allow_spinning=0, disabled_optimizers=GeluFusionL2+ReshapeFusion, provider.KEY=VALUE. May "
+        "be repeated.",
         flag="--option",
         metavar="NAME=VALUE",
         read_all=texts.settings,
     )
     options_unchecked: Mapping[str, Any] = option(
         {},
-        "A config entry that is newer than this version of onnxperf: KEY=VALUE. May be repeated.",
+        "Set a config entry without checking its name, if it is newer than this version of onnxperf. May be repeated.",
         flag="--option-unchecked",
         metavar="NAME=VALUE",
         read_all=texts.settings,
     )
     env: str | Sequence[str] = option(
         "",
-        "Environment of the workers, built once and reused: onnxruntime==1.20.1, or the path of a Python interpreter. "
-        "Join packages with +.",
+        "Run in another environment, built once and reused: onnxruntime==1.20.1, or the path of a Python interpreter."
+        " Join packages with +.",
         metavar="ENVIRONMENT",
         several=True,
         read_all=texts.environments,
@@ -99,7 +108,7 @@ class Level(Group):
 
     opt_level: str | Sequence[str] = option(
         "all",
-        "Graph optimization level of onnxruntime: disable, basic, extended, layout or all.",
+        "Set the graph optimization level of onnxruntime: disable, basic, extended, layout or all.",
         metavar="LEVEL",
         several=True,
         read=texts.one_or_several,
@@ -111,8 +120,8 @@ class Variants(Group):
 
     variants: Mapping[str, Any] | str | Path | Sequence[str | Path] = option(
         {},
-        "Settings under a name: 'lean: threads=1, arena=off, call=io-binding'; or a file that `onnxperf tune` wrote: "
-        "@tuned.settings.json. May be repeated.",
+        "Name a set of settings: 'lean: threads=1, arena=off, call=io-binding'. Use @tuned.settings.json to read a "
+        "file that `onnxperf tune` wrote. May be repeated.",
         flag="--variant",
         metavar="'NAME: SETTING=VALUE'",
         read_all=texts.variants,
@@ -133,8 +142,9 @@ class Calls(Group):
 
     call: str | Sequence[str] = option(
         "run",
-        "Call styles of onnxruntime: run, run-c, ort-values, io-binding, io-binding-fixed, io-binding-inplace, or all. "
-        "Separate them with commas.",
+        "Choose call styles: run, run-c, ort-values, io-binding, io-binding-fixed, io-binding-inplace, or all. "
+        "Separate several with commas.",
+        metavar="STYLE",
     )
 
 
@@ -142,34 +152,37 @@ class Runtimes(Group):
     """Subjects."""
 
     runtime: str | Sequence[str] | None = option(
-        "ort", "What executes the model: ort, numpy, reference, openvino. Separate them with commas."
+        "ort",
+        "Choose what runs the model: ort, numpy, reference or openvino. Separate several with commas.",
+        metavar="NAME",
     )
 
 
 class Sources(Group):
-    """Against."""
+    """Source."""
 
     against: Any = option(
         None,
-        "What the model was converted from: [NAME=]FILE.py:function or module:function, which return a model (torch, "
-        "Keras, estimator, callable) or a model and a sample; the name of a model there; a .pt2 or .keras file; a "
-        "saved_model folder; for a zoo model torch, tensorflow or sklearn. May be repeated.",
+        "Compare with the source of the model: FILE.py:OBJECT, module:OBJECT, a .pt2 or .keras file, or a saved_model "
+        "folder. OBJECT is a model or a function that returns one. For a zoo model, use torch, tensorflow or sklearn. "
+        "NAME=SOURCE sets the name. May be repeated.",
         metavar="SOURCE",
         read_all=list,
     )
-    device: str = option("cpu", "Where torch and TensorFlow run: cpu, cuda.")
+    device: str = option("cpu", "Run torch and TensorFlow on this device: cpu or cuda.", metavar="NAME")
     check_finite: bool | None = option(
-        None, "Do not let scikit-learn check its inputs for NaN and infinity.", flag="--no-check-finite", switch=False
+        None, "Skip scikit-learn's check of inputs for NaN and infinity.", flag="--no-check-finite", switch=False
     )
 
 
 class Tolerances(Group):
     """Comparison."""
 
-    rtol: float = option(1e-3, "Relative tolerance of floats.", read=texts.number, check=texts.at_least(0))
+    rtol: float = option(1e-3, "Set the relative tolerance of floats.", read=texts.number, check=texts.at_least(0))
     atol: float = option(
         1e-5,
-        "Absolute tolerance of floats; if 1 or more, also of integers of at most 16 bits (quantized outputs).",
+        "Set the absolute tolerance of floats. If it is 1 or more, it also applies to integers of at most 16 bits "
+        "(quantized outputs).",
         read=texts.number,
         check=texts.at_least(0),
     )
@@ -180,7 +193,7 @@ class Matching(Group):
 
     match: Mapping[str, str | int] = option(
         {},
-        "Output of the source to compare with an output of the model: pooled_output=0. May be repeated.",
+        "Compare an output of the source with an output of the model: pooled_output=0. May be repeated.",
         metavar="NAME=OUTPUT",
         read_all=texts.pairs(texts.place),
     )
@@ -189,7 +202,7 @@ class Matching(Group):
 class Checking(Group):
     """Comparison."""
 
-    check: bool = option(True, "Do not compare outputs.", flag="--no-check", switch=False)
+    check: bool = option(True, "Skip the comparison of outputs.", flag="--no-check", switch=False)
 
 
 class MaxError(Group):
@@ -197,8 +210,8 @@ class MaxError(Group):
 
     max_error: float | str | None = option(
         None,
-        "Largest error of an output that is accepted, such as 0.1%: largest difference / largest value.",
-        metavar="PART",
+        "Accept outputs with errors up to this, such as 0.1% (largest difference / largest value).",
+        metavar="PERCENT",
         read=texts.part,
         check=texts.at_least(0),
     )
@@ -212,7 +225,7 @@ class Time(Group):
 
     time: float | None = option(
         None,
-        "Time budget in seconds, for each case.",
+        "Set the time budget of each race in seconds.",
         metavar="SECONDS",
         shown="9, more for slow models",
         read=texts.number,
@@ -225,7 +238,7 @@ class WholeTime(Group):
 
     time: float | None = option(
         None,
-        "Time budget in seconds for the whole command.",
+        "Set the time budget of the whole command in seconds.",
         metavar="SECONDS",
         read=texts.number,
         check=texts.above_zero("seconds"),
@@ -237,8 +250,8 @@ class Effect(Group):
 
     min_effect: float | str = option(
         "1%",
-        "Smallest difference that matters, such as 0.5%.",
-        metavar="PART",
+        "Set the smallest difference that matters, such as 0.5%.",
+        metavar="PERCENT",
         read=texts.part,
         check=(lambda value: 0 < value < 1, "between 0 and 1 (0.01 is 1 %)"),
     )
@@ -249,7 +262,7 @@ class Warmup(Group):
 
     warmup: float = option(
         0.1,
-        "Seconds of untimed calls before a subject is measured.",
+        "Make untimed calls for this many seconds before measuring a subject.",
         metavar="SECONDS",
         read=texts.number,
         check=texts.at_least(0, "seconds"),
@@ -260,7 +273,7 @@ class Counting(Group):
     """Race."""
 
     count: str | None = option(
-        None, "Also count instructions after the race (needs valgrind and a C compiler).", choices=("instructions",)
+        None, "Also count instructions after the race. This needs valgrind and a C compiler.", choices=("instructions",)
     )
 
 
@@ -269,7 +282,7 @@ class Yardstick(Group):
 
     yardstick: bool | None = option(
         None,
-        "Do not measure the yardstick, a small fixed model by which later runs are compared with this one.",
+        "Skip the yardstick, a small fixed model that makes later runs comparable.",
         flag="--no-yardstick",
         switch=False,
         shown="measured if the run is saved",
@@ -281,8 +294,9 @@ class MaxSlowdown(Group):
 
     max_slowdown: float | str | None = option(
         None,
-        "Fail if a subject is slower than the baseline by more than this, such as 5%, beyond the noise (exit code 1).",
-        metavar="PART",
+        "Fail with exit code 1 if a subject is slower than the baseline by more than this, such as 5%, beyond the "
+        "noise.",
+        metavar="PERCENT",
         read=texts.part,
         check=texts.part_below(100, "0.05 is 5 %"),
     )
@@ -293,14 +307,14 @@ class Limits(Group):
 
     timeout: float = option(
         TIMEOUT_S,
-        "Maximum seconds for one step: loading a model, a block of calls, a conversion.",
+        "Limit each step to this many seconds: loading a model, a block of calls, a conversion.",
         metavar="SECONDS",
         read=texts.number,
         check=texts.above_zero("seconds"),
     )
     memory_limit: int | str | None = option(
         None,
-        "Resident memory that a worker may use, such as 2GB or 512MB; a subject that needs more ends as oom.",
+        "Limit the resident memory of a worker, such as 2GB or 512MB. A subject that needs more ends as oom.",
         metavar="SIZE",
         read=texts.amount,
         check=texts.above_zero("bytes"),
@@ -314,7 +328,11 @@ class CallCount(Group):
     """Measurement."""
 
     calls: int | None = option(
-        None, "Number of calls.", read=texts.whole, check=texts.at_least(1), shown="as many as take a few seconds"
+        None,
+        "Set the number of calls.",
+        read=texts.whole,
+        check=texts.at_least(1),
+        shown="as many as take a few seconds",
     )
 
 
@@ -323,8 +341,8 @@ class Calibration(Group):
 
     calibrate: Any = option(
         None,
-        "Real inputs for calibration: a .npz file with an array for each input, calls or rows of a batch along the "
-        "first axis. May be repeated.",
+        "Calibrate with real inputs from an .npz file, one array per input. The first axis separates calls, or rows "
+        "of a batch. May be repeated.",
         metavar="FILE.npz",
         is_file=True,
         read_all=list,
@@ -336,7 +354,9 @@ class Place(Group):
 
     on: str | None = option(
         None,
-        "Run on a cluster: ray on this machine, ray://HOST:PORT, HOST:PORT or auto. Each case takes a whole node.",
+        "Run on a Ray cluster: ray (on this machine), ray://HOST:PORT, HOST:PORT or auto. Each case takes a whole "
+        "node.",
+        metavar="ADDRESS",
     )
 
 
@@ -349,14 +369,19 @@ class EachNode(Group):
 class Resuming(Group):
     """Store."""
 
-    resume: str | None = option(None, "Resume a saved run, by its id or last; finished cases are not repeated.")
+    resume: str | None = option(
+        None, "Resume a saved run, by its id or last. Finished cases are not repeated.", metavar="RUN"
+    )
 
 
 class Retrying(Group):
     """Store."""
 
     retry: Sequence[str] = option(
-        (), "Statuses whose cases are repeated with --resume: failed,oom,timeout.", read=texts.names
+        (),
+        "Repeat cases with these statuses when `resume` is used: failed,oom,timeout.",
+        metavar="STATUSES",
+        read=texts.names,
     )
 
 
@@ -368,7 +393,7 @@ class Store(Group):
 
     store: bool | str | Path | None = option(
         False,
-        "File or URL of the store of runs.",
+        "Use this store of runs: a file or a URL.",
         is_file=True,
         shown="ONNXPERF_STORE, or a file in the user's data directory",
     )

@@ -1,4 +1,4 @@
-"""Options inside messages: `time=45` in backquotes, which the command line shows as --time 45."""
+"""Options in messages: `time=45` in backquotes, which the command line shows as --time 45."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from onnxperf.options.base import Group, Option
 
 _MENTION = re.compile(r"`([a-z_]+)(?:=([^`]*))?`")
 _ARGUMENTS = {"plan": "PLAN", "sample": "--input"}
-"""Keywords that are arguments of the command line, or another option there."""
+"""Keywords that are arguments or other options on the command line."""
 
 
 @cache
 def flags() -> dict[str, str]:
-    """How the command line spells each keyword; one name means one thing in all functions."""
+    """The flag of each keyword; a name has the same meaning in all functions."""
     return {**_ARGUMENTS, **{each.name: each.flag for each in declared()}}
 
 
 def declared() -> Iterator[Option]:
-    """Every option, those that all commands share first."""
+    """All options, shared ones first."""
     from onnxperf.options import functions, output, shared
 
     for module in (shared, functions, output):
@@ -30,7 +30,7 @@ def declared() -> Iterator[Option]:
 
 
 def as_flags(text: str) -> str:
-    """The text with every option in backquotes as the command line spells it; other words in backquotes stay."""
+    """The text with options in backquotes replaced by their flags; other words in backquotes stay."""
     return _MENTION.sub(_flag, text)
 
 

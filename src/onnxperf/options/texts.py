@@ -1,4 +1,4 @@
-"""How texts become the values of options."""
+"""Parsers that turn texts into values of options."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 _PLAIN = re.compile(r"[\w.+=/-]+")
 _WITH_COMMAS = ("session.intra_op_thread_affinities",)
-"""Settings whose values have commas of their own."""
+"""Settings whose values contain commas."""
 _SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0}
 _WORDS = {"true": True, "false": False}
 
@@ -22,17 +22,17 @@ _WORDS = {"true": True, "false": False}
 
 
 def at_least(least: float, what: str = "") -> Check:
-    """A number that is not below this."""
+    """A number that is at least this."""
     return lambda value: least <= value < float("inf"), f"at least {plain(least)}{what and f' {what}'}"
 
 
 def above_zero(what: str) -> Check:
-    """A positive number that is not infinite."""
+    """A positive finite number."""
     return lambda value: 0 < value < float("inf"), f"more than 0 {what}"
 
 
 def part_below(most: float, example: str) -> Check:
-    """A part of a whole."""
+    """A fraction or percentage below this."""
     return lambda value: 0 <= value < most, f"between 0 and {plain(most)} ({example})"
 
 
@@ -48,14 +48,14 @@ def number(text: str) -> float:
 
 
 def whole(text: str) -> int:
-    """A whole number that is not negative."""
+    """A nonnegative whole number."""
     if not text.isascii() or not text.isdigit():
         raise ValueError(f"{text!r} is not a whole number")
     return int(text)
 
 
 def part(text: str) -> float:
-    """A part of a whole, as 0.01 or 1%."""
+    """A fraction or percentage, such as 0.01 or 1%."""
     try:
         return float(text.removeprefix("+").removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
@@ -63,7 +63,7 @@ def part(text: str) -> float:
 
 
 def amount(text: str) -> int:
-    """A number of bytes, as 512MB, 2GB or 1.5GiB."""
+    """A number of bytes, such as 512MB, 2GB or 1.5GiB."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", text.strip(), re.IGNORECASE)
     if found is None:
         raise ValueError("expected an amount of memory such as 512MB or 2GB")
@@ -72,7 +72,7 @@ def amount(text: str) -> int:
 
 
 def seconds(text: str) -> float:
-    """A time, as 50ms or 0.05s."""
+    """A time, such as 50ms or 0.05s."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(us|µs|ms|s|)", text.strip(), re.ASCII)
     if found is None:
         raise ValueError("expected a time such as 50ms or 0.05s")
@@ -80,29 +80,29 @@ def seconds(text: str) -> float:
 
 
 def names(text: str) -> list[str]:
-    """Names between commas, without repetitions."""
+    """Names separated by commas, without duplicates."""
     return list(dict.fromkeys(each.strip() for each in text.split(",") if each.strip()))
 
 
 def one_or_several(text: str) -> Any:
-    """A value, or a list of those between commas."""
+    """A value, or a list if separated by commas."""
     values = [each for each in text.split(",") if each]
     return values if len(values) != 1 else values[0]
 
 
 def shape(text: str) -> tuple[int, ...]:
-    """Sizes as 20x30."""
+    """A shape, such as 20x30."""
     return tuple(whole(size) for size in text.split("x") if size)
 
 
 def sizes(text: str) -> Any:
-    """One size, or several between commas."""
+    """One size, or several separated by commas."""
     found = [whole(size) for size in text.split(",")]
     return found if len(found) > 1 else found[0]
 
 
 def bounds(text: str) -> tuple[float, float]:
-    """The smallest and the largest value, as 1:8000."""
+    """The smallest and the largest value, such as 1:8000."""
     low, colon, high = text.partition(":")
     if not colon:
         raise ValueError("expected LOW:HIGH, such as 1:8000")
@@ -110,12 +110,12 @@ def bounds(text: str) -> tuple[float, float]:
 
 
 def place(text: str) -> str | int:
-    """A name, or the number of a place."""
+    """A name, or an index."""
     return int(text) if text.isascii() and text.isdigit() else text
 
 
 def word(text: str) -> bool | int | str:
-    """A truth value, a number or a text."""
+    """A boolean, a number or a text."""
     return _WORDS.get(text.lower(), place(text))
 
 
@@ -123,7 +123,7 @@ def word(text: str) -> bool | int | str:
 
 
 def pairs(convert: Callable[[str], T], last: bool = False) -> Callable[[Sequence[str]], dict[str, T]]:
-    """A reader of NAME=VALUE; the name ends at the first equals sign, or at the `last`."""
+    """A parser of NAME=VALUE; the name ends at the first equals sign, or at the `last`."""
 
     def read(texts: Sequence[str]) -> dict[str, T]:
         found: dict[str, T] = {}
@@ -143,7 +143,7 @@ def pairs(convert: Callable[[str], T], last: bool = False) -> Callable[[Sequence
 
 
 def settings(texts: Sequence[str]) -> dict[str, Any]:
-    """Values by name from NAME=VALUE[,VALUE]; a name that is repeated has several values."""
+    """Values by name from NAME=VALUE[,VALUE]; a repeated name has several values."""
     found: dict[str, list[str]] = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -154,12 +154,12 @@ def settings(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def environments(texts: Sequence[str]) -> list[str] | str:
-    """Environments between commas."""
+    """Environments separated by commas."""
     return [each for text in texts for each in _plain_values(text)] or ""
 
 
 def variants(texts: Sequence[str]) -> dict[str, dict[str, str] | str]:
-    """Settings by name, as 'lean: threads=1, arena=off'; or files of settings, as @tuned.settings.json."""
+    """Named settings, such as 'lean: threads=1, arena=off', or files of settings, such as @tuned.settings.json."""
     found: dict[str, dict[str, str] | str] = {}
     for text in texts:
         if text.startswith("@"):
@@ -174,6 +174,6 @@ def variants(texts: Sequence[str]) -> dict[str, dict[str, str] | str]:
 
 
 def _plain_values(text: str) -> list[str]:
-    """Commas separate numbers and words; any other text with commas is one value."""
+    """Commas separate numbers and words; any other text with commas is a single value."""
     parts = text.split(",")
     return parts if all(_PLAIN.fullmatch(each) for each in parts) else [text]

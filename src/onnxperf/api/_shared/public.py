@@ -45,6 +45,7 @@ def public(takes: Takes, saves: bool = True) -> Callable[[Callable[..., R]], Cal
             return cast("R", saving.saved(result))
 
         vars(call).update(__signature__=signature_of(own, takes), takes=takes)
+        call.__doc__ = takes.documented(function.__doc__)
         return call
 
     return decorate

@@ -7,29 +7,28 @@ from onnxperf.cli.present import present
 from onnxperf.options.functions import ADVISE
 
 
-@command(ADVISE, *KEPT)
+@command(ADVISE, *KEPT, common=("dims", "time", "threads", "variants", "output"))
 def advise(model: File, /, *, typed: Typed) -> int:
-    """Find what costs time or memory in a model, try remedies, and show what each gave.
+    """Find what costs time or memory in a model, and measure what each fix gains.
 
-    Everything is compared with the session that the options describe [default: onnxruntime's defaults].
-    -o FILE.onnx writes the model with the rewrite that gained most; exit code 3 if none did.
+    All fixes are compared with the session that you set with --threads, --option or --variant [default: onnxruntime's
+    defaults]. -o FILE.onnx writes the model with the rewrite that gains most. The exit code is 3 if no rewrite helps.
 
-    For example:
-
-        onnxperf advise model.onnx
-
-        onnxperf advise model.onnx --dim batch=8 --time 120
-
-        onnxperf advise model.onnx --variant @tuned.settings.json
-
-        onnxperf advise model.onnx --input X=real.npy --cast -o advice.md -o speedups.png
-
-        onnxperf advise model.onnx -o rewritten.onnx
+    Examples
+    --------
+    # What would make this model faster?
+    onnxperf advise model.onnx
+    # Use the real batch size, and more time to prove small gains
+    onnxperf advise model.onnx --dim batch=8 --time 120
+    # Write the faster model, and a page about it
+    onnxperf advise model.onnx -o faster.onnx -o advice.md
+    # Use real inputs, and cast them to the type of the model
+    onnxperf advise model.onnx --input X=real.npy --cast
 
     Parameters
     ----------
     model
-        An ONNX file or zoo:NAME.
+        An ONNX file, or zoo:NAME.
     """
     import onnxperf
     from onnxperf.results.advise import SHOW

@@ -7,29 +7,28 @@ from onnxperf.cli.present import present
 from onnxperf.options.functions import BISECT
 
 
-@command(BISECT, *KEPT)
+@command(BISECT, *KEPT, common=("releases", "optimizers", "settings", "nodes", "by", "output"))
 def bisect(model: File, /, *, typed: Typed) -> int:
     """Find the release, graph optimizer, setting or nodes that make a model slower or faster.
 
-    Give one of --releases, --optimizers, --settings and --nodes.
-    Exit code 3 if it stays undecided, or if the difference is not there when repeated.
+    Choose one search: --releases, --optimizers, --settings or --nodes. The exit code is 3 if the search stays
+    undecided, or if the difference does not appear again.
 
-    For example:
-
-        onnxperf bisect model.onnx --releases onnxruntime==1.20..1.31
-
-        onnxperf bisect model.onnx --releases onnxruntime==1.20..1.31 --by accuracy
-
-        onnxperf bisect model.onnx --optimizers --change worse
-
-        onnxperf bisect model.onnx --settings --variant 'a: threads=1' --variant @tuned.settings.json
-
-        onnxperf bisect model.onnx --nodes --env onnxruntime==1.20.1,onnxruntime==1.21.0 -o part.onnx
+    Examples
+    --------
+    # Which release of onnxruntime changed the time?
+    onnxperf bisect model.onnx --releases onnxruntime==1.20..1.31
+    # Which release changed the outputs?
+    onnxperf bisect model.onnx --releases onnxruntime==1.20..1.31 --by accuracy
+    # Which graph optimizer makes the model slower?
+    onnxperf bisect model.onnx --optimizers --change worse
+    # Write the smallest part that shows the difference
+    onnxperf bisect model.onnx --nodes --env onnxruntime==1.20.1,onnxruntime==1.21.0 -o part.onnx
 
     Parameters
     ----------
     model
-        An ONNX file or zoo:NAME.
+        An ONNX file, or zoo:NAME.
     """
     import onnxperf
     from onnxperf.results.bisect import SHOW

@@ -7,29 +7,26 @@ from onnxperf.cli.present import present
 from onnxperf.options.functions import CHECK
 
 
-@command(CHECK, *KEPT)
+@command(CHECK, *KEPT, common=("dims", "runtime", "against", "feeds", "nodes", "output"))
 def check(*models: File, typed: Typed) -> int:
-    """Compare the results of two models, of two runtimes, or of a model and its source.
+    """Compare the outputs of two models, of two runtimes, or of a model and its source.
 
-    By default, a single model is compared in ort and numpy. -o NAME.npz writes the inputs and outputs of the first
-    node that differs, and implies --nodes. The exit code is 1 if results differ, or if a side is not deterministic.
+    By default, a single model is compared in ort and numpy. The exit code is 1 if outputs differ, or if a side is not
+    deterministic. -o NAME.npz writes the inputs and outputs of the first node that differs, and implies --nodes.
 
-    For example:
-
-        onnxperf check model.onnx --dim batch=8
-
-        onnxperf check old.onnx new.onnx
-
-        onnxperf check model.onnx --runtime ort,reference -o node.npz
-
-        onnxperf check model.onnx --against train.py:make_model --input X=x.npy
-
-        onnxperf check zoo:tiny-bert --against torch
+    Examples
+    --------
+    # Do two versions of a model agree?
+    onnxperf check old.onnx new.onnx
+    # Do two runtimes agree? If not, save the first node that differs
+    onnxperf check model.onnx --runtime ort,reference -o node.npz
+    # Does the model agree with its source on real inputs?
+    onnxperf check model.onnx --against train.py:make_model --input X=x.npy
 
     Parameters
     ----------
     models
-        An ONNX file or zoo:NAME, or two of them.
+        One or two ONNX files, or zoo:NAME.
     """
     import onnxperf
     from onnxperf.results.check import SHOW

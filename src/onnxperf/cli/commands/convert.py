@@ -12,26 +12,27 @@ if TYPE_CHECKING:
     from onnxperf.results.convert import ConvertResult
 
 
-@command(CONVERT, Forcing, *WRITTEN)
+@command(CONVERT, Forcing, *WRITTEN, common=("output", "dims", "feeds", "dynamic", "opset"))
 def convert(source: File, /, *, typed: Typed) -> int:
-    """Convert a model of scikit-learn, torch, Keras or TensorFlow to ONNX, and check it against its source.
+    """Convert a model of scikit-learn, torch, Keras or TensorFlow to ONNX, and verify its outputs.
 
-    One of the files must end with .onnx; weights of a large model go into a file next to it. If the results differ,
-    the model is not written and the exit code is 1.
+    One of the -o files must be an .onnx file. The weights of a large model go into a file next to it. If the outputs
+    differ from those of the source, the model is not written and the exit code is 1.
 
-    For example:
-
-        onnxperf convert train.py:make_model -o model.onnx --dynamic ids.0=batch,ids.1=seq
-
-        onnxperf convert train.py:make_pipeline -o model.onnx --input X=x.npy --converter-option zipmap=false
-
-        onnxperf convert saved_model_folder -o model.onnx -o report.json --dim batch=4
+    Examples
+    --------
+    # Convert a torch model, and name its free dimensions
+    onnxperf convert train.py:make_model -o model.onnx --dynamic ids.0=batch,ids.1=seq
+    # Convert a scikit-learn pipeline, and verify it on real inputs
+    onnxperf convert train.py:make_pipeline -o model.onnx --input X=x.npy --converter-option zipmap=false
+    # Convert a saved_model, and write a report
+    onnxperf convert saved_model_folder -o model.onnx -o report.json --dim batch=4
 
     Parameters
     ----------
     source
-        A function that returns the model, or the model and a sample of its inputs: FILE.py:function or
-        module:function; the name of a model there; a .pt2 or .keras file; or the folder of a saved_model.
+        FILE.py:function or module:function that returns the model, or the model and sample inputs. Also the name of a
+        model there, a .pt2 or .keras file, or a saved_model folder.
     """
     import onnxperf
     from onnxperf.results.convert import SHOW

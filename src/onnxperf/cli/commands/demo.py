@@ -15,15 +15,16 @@ if TYPE_CHECKING:
     from onnxperf.results.bench import BenchResult
 
 
-@command(DEMO, *KEPT)
+@command(DEMO, *KEPT, common=("quiet", "no_store", "debug"))
 def demo(*, typed: Typed) -> int:
-    """Build a small model here, race every way of calling it, and draw the chart.
+    """Build a small model, race all ways of calling it, and draw a chart.
 
-    Writes onnxperf-demo.onnx and onnxperf-demo.png into the current folder.
+    This writes onnxperf-demo.onnx and onnxperf-demo.png into the current folder.
 
-    For example:
-
-        onnxperf demo
+    Examples
+    --------
+    # Start here
+    onnxperf demo
     """
     import onnxperf
     from onnxperf.render.kit.files import write
@@ -50,9 +51,9 @@ def _page(result: BenchResult, model: str, chart: str) -> Page:
 
 
 _NEXT = (
-    ("bench {model} --call all --dim batch=1", "the same with single rows"),
+    ("bench {model} --call all --dim batch=1", "the same for single rows"),
     ("bench {model} --runtime ort,reference", "against onnx's own evaluator"),
-    ("bench {model} --json result.json", "everything that was measured"),
-    ("doctor", "how small a difference this machine can show"),
-    ("bench --help", "all options"),
+    ("bench {model} --json result.json", "all measurements as JSON"),
+    ("doctor", "the smallest difference that this machine can detect"),
+    ("bench --help", "examples and options"),
 )

@@ -14,31 +14,30 @@ _HARMLESS = {"store", "tags"}
 """Of a drawing, which is not saved as a run."""
 
 
-@command(DIFF, MinShare, Everything, *KEPT)
+@command(DIFF, MinShare, Everything, *KEPT, common=("dims", "opt_level", "variants", "time", "output"))
 def diff(before: File, after: OptionalFile = None, /, *, typed: Typed) -> int:
-    """Compare two models, two traces, or one model under two values of a setting, node by node.
+    """Compare two models, two traces, or one model under two settings, node by node.
 
-    -o NAME.graph.svg or NAME.graph.png draws both graphs, with what was fused, removed and added. If no other file is
-    named, nothing is run.
+    -o NAME.graph.svg or NAME.graph.png draws both graphs, and marks fused, removed and added nodes. If you name no
+    other file, nothing is run.
 
-    For example:
-
-        onnxperf diff model.onnx --opt-level disable,all
-
-        onnxperf diff old.onnx new.onnx --dim batch=8 -o diff.png
-
-        onnxperf diff model.onnx --variant 'usual: threads=4' --variant 'lean: threads=1, arena=off'
-
-        onnxperf diff before.trace.json after.trace.json -o diff.xlsx
-
-        onnxperf diff model.onnx -o optimized.graph.svg
+    Examples
+    --------
+    # What do the graph optimizations gain, and where?
+    onnxperf diff model.onnx --opt-level disable,all
+    # Compare two versions of a model, and draw a chart
+    onnxperf diff old.onnx new.onnx --dim batch=8 -o diff.png
+    # Compare two sets of settings
+    onnxperf diff model.onnx --variant 'usual: threads=4' --variant 'lean: threads=1, arena=off'
+    # Draw what onnxruntime fuses, without running the model
+    onnxperf diff model.onnx -o optimized.graph.svg
 
     Parameters
     ----------
     before
-        An ONNX file or a trace: the first side.
+        The first side: an ONNX file or a trace.
     after
-        An ONNX file or a trace: the second side. Without it, two values of a setting are compared.
+        The second side: an ONNX file or a trace. Leave it out to compare two values of a setting.
     """
     import onnxperf
     from onnxperf.results.diff import SHOW

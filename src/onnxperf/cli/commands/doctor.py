@@ -7,19 +7,20 @@ from onnxperf.cli.present import present
 from onnxperf.options.functions import DOCTOR
 
 
-@command(DOCTOR, *WRITTEN)
+@command(DOCTOR, *WRITTEN, common=("quick", "time", "threads", "json"))
 def doctor(*, typed: Typed) -> int:
     """Describe this machine, and show how small a difference it can measure.
 
-    --time is the length of the race of a small model against itself.
+    A small model races against itself for --time seconds.
 
-    For example:
-
-        onnxperf doctor
-
-        onnxperf doctor --quick
-
-        onnxperf doctor --time 20
+    Examples
+    --------
+    # Measure the noise and the peaks of this machine
+    onnxperf doctor
+    # Only list the facts, without a race
+    onnxperf doctor --quick
+    # Race longer to detect smaller differences
+    onnxperf doctor --time 20
     """
     import onnxperf
     from onnxperf.results.doctor import SHOW

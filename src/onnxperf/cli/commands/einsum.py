@@ -20,28 +20,30 @@ _TIME_S = OPTIMIZE_EINSUM.options["time"].default
 _BOTH = Takes(*dict.fromkeys([*OPTIMIZE_EINSUM.groups, *REWRITE_EINSUM.groups]), Operands, time=_TIME_S)
 
 
-@command(_BOTH, Rewriting, *KEPT)
+@command(_BOTH, Rewriting, *KEPT, common=("shapes", "rewrite", "time", "portable", "output"))
 def einsum(equation: str | None = None, /, *, typed: Typed) -> int:
-    """Find the fastest ONNX graph for an einsum equation, or put such graphs into a model.
+    """Find the fastest ONNX graph for an einsum equation, or use such graphs in a model.
 
-    --time is for the whole command; with --rewrite and without --time, each equation has 18 seconds and each race 9.
+    Give an equation with one --shape per operand, or --rewrite MODEL. By default, --rewrite spends 18 seconds on each
+    equation and 9 on each race.
 
-    For example:
-
-        onnxperf einsum "bsnh,btnh->bnts" --shape 20x20x20x20 --shape 20x20x20x20 -o best.onnx
-
-        onnxperf einsum "ij,jk,kl->il" --shape 10x20 --shape 20x30 --shape 30x5 --portable -o best.onnx -o orders.png
-
-        onnxperf einsum --rewrite model.onnx -o faster.onnx --dim batch=8
+    Examples
+    --------
+    # Find the fastest graph, and write it
+    onnxperf einsum "bsnh,btnh->bnts" --shape 20x20x20x20 --shape 20x20x20x20 -o best.onnx
+    # Use only standard operators
+    onnxperf einsum "ij,jk,kl->il" --shape 10x20 --shape 20x30 --shape 30x5 --portable -o best.onnx
+    # Make the Einsum nodes of a model faster
+    onnxperf einsum --rewrite model.onnx -o faster.onnx --dim batch=8
 
     Parameters
     ----------
     equation
-        As numpy.einsum takes it.
+        The equation, in the syntax of numpy.einsum.
     """
     model: str | None = typed.own["rewrite"]
     if (equation is None) == (model is None):
-        raise BadOption("give an equation, or a model with `rewrite`")
+        raise BadOption("give either an equation or a model with `rewrite`")
     return _plan(equation, typed) if equation is not None else _rewrite(str(model), typed)
 
 
@@ -65,7 +67,7 @@ def _plan(equation: str, typed: Typed) -> int:
 
 
 def _check_count(equation: str, shapes: Sequence[Sequence[int]]) -> None:
-    """Refuse an equation with fewer shapes than operands, with the options that would do."""
+    """Refuse an equation with fewer shapes than operands, and suggest options."""
     terms = [term.replace("...", "").strip() for term in equation.partition("->")[0].split(",")]
     if len(shapes) >= len(terms) or not all(term.isalpha() for term in terms):
         return
@@ -103,5 +105,5 @@ def _rewrite(model: str, typed: Typed) -> int:
         return ended[0]
 
     code = present(SHOW, reports, measure)
-    # A rewritten model that failed in its race is a requested file that was not written, not a partial result.
+    # If the rewritten model fails in its race, a requested file is missing: no answer, rather than a partial result.
     return exit_codes.NO_ANSWER if code == exit_codes.PARTIAL and not ended[0].has_answer else code

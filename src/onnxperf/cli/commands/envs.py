@@ -18,15 +18,18 @@ envs = App(
 
 
 @envs.default
-@command(_NOTHING, *WRITTEN)
+@command(_NOTHING, *WRITTEN, common=("json", "output", "wide"))
 def list_envs(*, typed: Typed) -> int:
-    """List and remove the environments built for other versions of onnxruntime.
+    """List or remove the environments that onnxperf built for other releases.
 
-    For example:
+    --env builds an environment on first use, and later runs reuse it.
 
-        onnxperf envs
-
-        onnxperf envs remove onnxruntime==1.20.1
+    Examples
+    --------
+    # Which environments exist, and how large are they?
+    onnxperf envs
+    # Remove one of them
+    onnxperf envs remove onnxruntime==1.20.1
     """
     import onnxperf
     from onnxperf.results.envs import SHOW
@@ -37,22 +40,25 @@ def list_envs(*, typed: Typed) -> int:
 @envs.command
 @command(_NOTHING, *PRINTED)
 def remove(*names: str, typed: Typed) -> int:
-    """Remove environments; one that is needed again is built again.
+    """Remove environments.
 
-    For example:
+    If a removed environment is needed again, it is built again.
 
-        onnxperf envs remove onnxruntime==1.20.1
-
-        onnxperf envs remove all
+    Examples
+    --------
+    # Remove one environment
+    onnxperf envs remove onnxruntime==1.20.1
+    # Remove all of them
+    onnxperf envs remove all
 
     Parameters
     ----------
     names
-        Their names in the list, or all.
+        Names from the list of `onnxperf envs`, or all.
     """
     import onnxperf
 
     removed = onnxperf.remove_envs(names)
     if not typed.output.quiet:
-        print_text("\n".join(f"removed {name}" for name in removed) or "no environment was built yet")
+        print_text("\n".join(f"removed {name}" for name in removed) or "there are no environments yet")
     return exit_codes.DONE

@@ -8,24 +8,24 @@ from onnxperf.errors import BadOption
 from onnxperf.options.functions import GATE, GateBaseline
 
 
-@command(GATE, GateBaseline, *KEPT)
+@command(GATE, GateBaseline, *KEPT, common=("baseline", "max_slowdown", "max_memory", "undecided", "dims", "output"))
 def gate(model: str, /, *, typed: Typed) -> int:
-    """Decide in CI whether a model may replace the one before it.
+    """Pass or fail a new model in CI: compare it with the model before it.
 
-    Exit code 0: it may. 1: it is slower, or needs more memory, beyond the limit and the noise; its outputs differ; or
-    it does not run. 3: that cannot be told on this machine, or the control failed: the baseline against itself.
+    Exit code 0 means pass. Exit code 1 means fail: the model is slower or needs more memory than allowed, its outputs
+    differ, or it does not run. Exit code 3 means undecided: this machine is too noisy to tell, or the control race of
+    the baseline against itself failed.
 
-    For example:
-
-        onnxperf gate new.onnx --baseline old.onnx --max-slowdown 3%
-
-        onnxperf gate new.onnx --baseline old.onnx --max-memory 5% -o gate.md -o gate.xml
-
-        onnxperf gate new.onnx --baseline old.onnx --dim batch=1,8 --undecided pass
-
-        onnxperf gate new.onnx --baseline base.json --max-slowdown 10%
-
-        onnxperf gate model.onnx --baseline model.onnx --baseline-env onnxruntime==1.20.1
+    Examples
+    --------
+    # Fail if the new model is more than 3% slower
+    onnxperf gate new.onnx --baseline old.onnx --max-slowdown 3%
+    # Limit memory as well, and write the pages for the CI job
+    onnxperf gate new.onnx --baseline old.onnx --max-memory 5% -o gate.md -o gate.xml
+    # Compare with a record of an earlier run
+    onnxperf gate new.onnx --baseline base.json --max-slowdown 10%
+    # What does an update of onnxruntime cost?
+    onnxperf gate model.onnx --baseline model.onnx --baseline-env onnxruntime==1.20.1
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def gate(model: str, /, *, typed: Typed) -> int:
 
     baseline = typed.own["baseline"]
     if baseline is None:
-        raise BadOption("name what to compare with: an ONNX file, a .json record, or a run", option="baseline")
+        raise BadOption("missing; name an ONNX file, a .json record or a saved run to compare with", option="baseline")
     return present(
         SHOW,
         typed.output,

@@ -7,20 +7,21 @@ from onnxperf.cli.present import present
 from onnxperf.options.functions import HISTORY
 
 
-@command(HISTORY, *WRITTEN)
+@command(HISTORY, *WRITTEN, common=("group_by", "since", "min_effect", "top", "output"))
 def history(model: File, /, *, typed: Typed) -> int:
     """Show how the times of a model changed from run to run, and since when.
 
-    Every machine, way of calling and size is a series of its own. A change point is where the times of a series
-    change, beyond their noise and for good.
+    Each machine, call style and input size is a separate series. A change point marks a lasting change beyond the
+    noise.
 
-    For example:
-
-        onnxperf history model.onnx
-
-        onnxperf history zoo:tiny-linear --group-by commit --since 30d
-
-        onnxperf history model.onnx -o history.html -o history.png
+    Examples
+    --------
+    # How did the times change?
+    onnxperf history model.onnx
+    # Which commit of the last 30 days made it slower?
+    onnxperf history model.onnx --group-by commit --since 30d
+    # Write a page and a chart
+    onnxperf history model.onnx -o history.html -o history.png
 
     Parameters
     ----------

@@ -8,26 +8,25 @@ from onnxperf.options.base import refuse_useless
 from onnxperf.options.functions import MEMORY, MEMORY_LINES, Lines
 
 
-@command(MEMORY, Lines, *KEPT)
+@command(MEMORY, Lines, *KEPT, common=("dims", "runtime", "calls", "lines", "output"))
 def memory(model: File, /, *, typed: Typed) -> int:
-    """Show how much memory a prediction needs, what stays, whether it grows, and where the bytes are.
+    """Show how much memory a prediction needs, whether it grows, and which tensors are largest.
 
-    Each subject runs in a fresh process, and the kernel's own peak is read.
+    Each subject runs in a fresh process. The peaks are those that the kernel reports.
 
-    For example:
-
-        onnxperf memory model.onnx --dim batch=300000 --runtime ort,numpy
-
-        onnxperf memory model.onnx --input X=float64.npy --cast -o memory.png
-
-        onnxperf memory train.py:predict
-
-        onnxperf memory train.py:predict --lines
+    Examples
+    --------
+    # Compare the peaks of two runtimes
+    onnxperf memory model.onnx --dim batch=300000 --runtime ort,numpy
+    # What does a cast of the inputs cost?
+    onnxperf memory model.onnx --input X=float64.npy --cast -o memory.png
+    # Which line of a function needs the memory?
+    onnxperf memory train.py:predict --lines
 
     Parameters
     ----------
     model
-        An ONNX file, or a function that is called without arguments: FILE.py:function.
+        An ONNX file, or a function without arguments: FILE.py:function.
     """
     import onnxperf
     from onnxperf.results import lines

@@ -8,17 +8,18 @@ from onnxperf.options.functions import OPTIMIZE
 from onnxperf.options.output import Everything
 
 
-@command(OPTIMIZE, Everything, *KEPT)
+@command(OPTIMIZE, Everything, *KEPT, common=("output", "opt_level", "provider", "threads", "all"))
 def optimize(model: File, /, *, typed: Typed) -> int:
-    """Write the model that onnxruntime really executes, and say which nodes became which.
+    """Write the model that onnxruntime really runs, and show which nodes became which.
 
-    The .onnx file among --output is the optimized model. The weights of a large model go into a file next to it.
+    One of the -o files must be an .onnx file. The weights of a large model go into a file next to it.
 
-    For example:
-
-        onnxperf optimize model.onnx -o optimized.onnx
-
-        onnxperf optimize model.onnx -o basic.onnx -o basic.json --opt-level basic --all
+    Examples
+    --------
+    # Write the optimized model
+    onnxperf optimize model.onnx -o optimized.onnx
+    # Stop at an earlier level, and list all changes
+    onnxperf optimize model.onnx -o basic.onnx -o basic.json --opt-level basic --all
 
     Parameters
     ----------

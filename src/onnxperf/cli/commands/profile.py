@@ -13,32 +13,29 @@ from onnxperf.options.functions import PROFILE, gives_several
 from onnxperf.options.output import Everything, Top
 
 
-@command(PROFILE, Top, Everything, *KEPT)
+@command(PROFILE, Top, Everything, *KEPT, common=("dims", "threads", "top", "roofline", "output"))
 def profile(source: File, /, *, typed: Typed) -> int:
     """Show where the time goes: per operator, per node, per module and per node of the original model.
 
-    The model runs with onnxruntime's profiler in processes of its own; an existing trace is read as it is. If a setting
-    has several values, the table has a column for each. -o NAME.trace.json keeps onnxruntime's own trace, and
-    -o NAME.perfetto.json writes one for ui.perfetto.dev.
+    The model runs in separate processes with the profiler of onnxruntime. An existing trace is only read. If a setting
+    has several values, each gets a column. -o NAME.trace.json keeps the trace, and -o NAME.perfetto.json is for
+    ui.perfetto.dev.
 
-    For example:
-
-        onnxperf profile model.onnx --dim batch=8
-
-        onnxperf profile model.onnx --opt-level disable --top 30 -o where.png
-
-        onnxperf profile model.onnx --threads 1,2
-
-        onnxperf profile model.onnx --roofline -o roofline.png
-
-        onnxperf profile model.onnx --calls 100 -o model.trace.json
-
-        onnxperf profile model.trace.json -o trace.xlsx
+    Examples
+    --------
+    # Which operators take the time?
+    onnxperf profile model.onnx --dim batch=8
+    # How far is each node from the peaks of this machine?
+    onnxperf profile model.onnx --roofline -o roofline.png
+    # Compare one thread with two
+    onnxperf profile model.onnx --threads 1,2
+    # Read a trace from elsewhere, and write tables
+    onnxperf profile model.trace.json -o trace.xlsx
 
     Parameters
     ----------
     source
-        An ONNX file, or a trace that onnxruntime wrote (.json).
+        An ONNX file, or a trace of onnxruntime (.json).
     """
     return _several(source, typed) if gives_several(typed.keywords) else _one(source, typed)
 

@@ -7,25 +7,26 @@ from onnxperf.cli.present import present
 from onnxperf.options.functions import QUANTIZE
 
 
-@command(QUANTIZE, *KEPT)
+@command(QUANTIZE, *KEPT, common=("calibrate", "max_error", "time", "dims", "output"))
 def quantize(model: File, /, *, typed: Typed) -> int:
-    """Quantize a model to int8, and say what that wins or loses: by layer, in time and in accuracy.
+    """Quantize a model to int8, and measure the gain and the error of each layer.
 
-    -o FILE.onnx writes the quantized model. It is not written if int8 is slower than float32 (exit code 3).
-    Without --calibrate, inputs are random, those of the calibration included, and errors on them prove little.
+    -o FILE.onnx writes the quantized model. If int8 is slower than float32, the model is not written and the exit code
+    is 3. Without --calibrate, all inputs are random, and the measured errors say little about real data.
 
-    For example:
-
-        onnxperf quantize model.onnx --calibrate data.npz -o int8.onnx
-
-        onnxperf quantize model.onnx --dim batch=8 --time 60 -o layers.png
-
-        onnxperf quantize model.onnx --calibrate data.npz --max-error 2% --table ways -o ways.csv
+    Examples
+    --------
+    # Quantize with real inputs, and write the model
+    onnxperf quantize model.onnx --calibrate data.npz -o int8.onnx
+    # Draw the gain of each layer
+    onnxperf quantize model.onnx --dim batch=8 --time 60 -o layers.png
+    # Allow an error of 2%, and write the table of candidates
+    onnxperf quantize model.onnx --calibrate data.npz --max-error 2% --table ways -o ways.csv
 
     Parameters
     ----------
     model
-        An ONNX file or zoo:NAME.
+        An ONNX file, or zoo:NAME.
     """
     import onnxperf
     from onnxperf.results.quantize import SHOW

@@ -10,26 +10,27 @@ from onnxperf.options.functions import STORED, Page
 _USUAL = "report.html"
 
 
-@command(STORED, Page, *PRINTED)
+@command(STORED, Page, *PRINTED, common=("output", "open", "store"))
 def report(*sources: str, typed: Typed) -> int:
-    """Write a self-contained page about runs: answer, charts, tables, conditions.
+    """Write a self-contained HTML page about runs: answer, charts, tables and conditions.
 
-    The page is one file that needs no network. Two races, or two profiles, are compared first.
+    The page is one file and needs no network. Two races or two profiles are compared first.
 
-    For example:
-
-        onnxperf report
-
-        onnxperf report lonuki bafido -o comparison.html
-
-        onnxperf report trace.json -o trace.html --open
-
-        onnxperf report last -o report.md
+    Examples
+    --------
+    # Write report.html about the newest run
+    onnxperf report
+    # Compare two runs
+    onnxperf report lonuki bafido -o comparison.html
+    # Show a trace of onnxruntime in the browser
+    onnxperf report trace.json -o trace.html --open
+    # Write Markdown for a pull request
+    onnxperf report last -o report.md
 
     Parameters
     ----------
     sources
-        Ids of runs, or last for the newest [default: last]; results written as .json; traces of onnxruntime.
+        Ids of runs, last for the newest run, .json files of results, or traces of onnxruntime. [default: last]
     """
     import onnxperf
     from onnxperf.cli.browser import open_page

@@ -8,27 +8,28 @@ from onnxperf.cli.printing import print_text
 from onnxperf.options.functions import STORED, Server
 
 
-@command(STORED, Server, *PRINTED)
+@command(STORED, Server, *PRINTED, common=("store", "host", "port", "token", "open"))
 def serve(*, typed: Typed) -> int:
-    """Show the store of runs in a browser: search, compare, history, every report; nothing can be changed.
+    """Show all runs in a browser: search, compare, history and reports, read-only.
 
-    By default, only this machine reaches the page. --host lets others reach it, who then need a token. The same is
-    there as JSON, described at /api. Press Ctrl-C to stop.
+    By default, only this machine can reach the page. Use --host to let others in, who then need a token. /api describes
+    the same data as JSON. Press Ctrl-C to stop.
 
-    For example:
-
-        onnxperf serve
-
-        onnxperf serve --store postgresql://perf@db/runs --port 8000 --open
-
-        onnxperf serve --host 0.0.0.0
+    Examples
+    --------
+    # Show your runs, and open the browser
+    onnxperf serve --open
+    # Show a shared store
+    onnxperf serve --store postgresql://perf@db/runs --port 8000
+    # Let other machines in, with a token
+    onnxperf serve --host 0.0.0.0
     """
     from onnxperf.cli.browser import open_address
     from onnxperf.serve.server import open_door, serve_store
 
     own, store = typed.own, typed.keywords.get("store")
     door = open_door(store, own["host"], own["port"], own["token"])
-    print_text(door.url if typed.output.quiet else f"{door.place} is at {door.url} (Ctrl-C ends it)")
+    print_text(door.url if typed.output.quiet else f"{door.place} is at {door.url} (press Ctrl-C to stop)")
     if own["open"]:
         open_address(door.url)
     serve_store(store, door)

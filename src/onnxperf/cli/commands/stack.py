@@ -11,25 +11,27 @@ from onnxperf.options.functions import STACK, StackRows
 from onnxperf.options.output import Everything
 
 
-@command(STACK, StackRows, Everything, *KEPT)
+@command(STACK, StackRows, Everything, *KEPT, common=("calls", "runtime", "native", "allocations", "output"))
 def stack(source: File, /, *, typed: Typed) -> int:
-    """Show where the time of many calls goes: in Python, in kernels, and between both.
+    """Show where the time of many calls goes: in Python, in kernels, and in between.
 
-    Files (-o): .html (the page with its flame graph), .txt, .json, .csv, .png and .svg (a chart; with --native the
-    flame graph of compiled frames), .speedscope.json, .pyinstrument.html, .memray.html (with --allocations).
+    -o writes .html (the page with its flame graph), .txt, .json, .csv, .png, .svg, .speedscope.json and
+    .pyinstrument.html. With --native, .png and .svg show the flame graph of compiled frames. With --allocations, -o
+    also writes .memray.html.
 
-    For example:
-
-        onnxperf stack model.onnx --runtime numpy --calls 20000
-
-        onnxperf stack model.onnx --runtime ort --native -o flame.svg
-
-        onnxperf stack predict.py:main --allocations -o peak.memray.html
+    Examples
+    --------
+    # Where does the numpy runtime spend its time?
+    onnxperf stack model.onnx --runtime numpy --calls 20000
+    # Draw the compiled functions of onnxruntime
+    onnxperf stack model.onnx --runtime ort --native -o flame.svg
+    # Where does a function allocate memory?
+    onnxperf stack predict.py:main --allocations -o peak.memray.html
 
     Parameters
     ----------
     source
-        An ONNX file, or a function that is called without arguments: FILE.py:function.
+        An ONNX file, or a function without arguments: FILE.py:function.
     """
     import onnxperf
     from onnxperf.results.stack import SHOW
@@ -44,7 +46,7 @@ def stack(source: File, /, *, typed: Typed) -> int:
 
 
 def _refuse_unmeasured(typed: Typed) -> None:
-    """Refuse files, tables and charts of what was not asked for."""
+    """Refuse files, tables and charts of measurements that were not requested."""
     from onnxperf.results.stack import NEEDED, SHOW
 
     output = typed.output

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from onnxperf.caller import caller
 from onnxperf.cli import exit_codes
 from onnxperf.cli.command import KEPT, File, Typed, command
-from onnxperf.cli.present import complain, make_console, present
+from onnxperf.cli.present import make_console, present, print_notice
 from onnxperf.options.functions import SWEEP, Sweep
 from onnxperf.wording.numbers import count, plain
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def present_cases(typed: Typed, measure: Callable[[Progress], BenchResult]) -> int:
-    """Run cases and show them; name those that are too slow, and the command that resumes what was interrupted."""
+    """Run cases and show them; report those that are too slow, and the command that resumes an interrupted run."""
     from onnxperf.results.bench import SHOW
 
     results: list[BenchResult] = []
@@ -32,7 +32,7 @@ def present_cases(typed: Typed, measure: Callable[[Progress], BenchResult]) -> i
     for result in results:
         for each in result.exceeding:
             limit = plain(100 * (result.max_slowdown or 0.0))
-            complain(f"{each.name} is slower than the baseline by more than {limit}%, beyond the noise")
+            print_notice(f"{each.name} is slower than the baseline by more than {limit}%, beyond the noise")
         if (result.interrupted or result.lost) and result.run and (len(result.cases) > 1 or "resume" in typed.keywords):
             _name_resuming(result)
     lost = any(result.lost for result in results)
@@ -42,11 +42,11 @@ def present_cases(typed: Typed, measure: Callable[[Progress], BenchResult]) -> i
 def _name_resuming(result: BenchResult) -> None:
     cases = len(result.cases)
     done = cases - len(result.lost)
-    complain(f"run {result.run} has {done} of {count(cases, 'case')}; resume it with: {resuming(result.run)}")
+    print_notice(f"run {result.run} has {done} of {count(cases, 'case')}; resume it with: {resuming(result.run)}")
 
 
 def resuming(run: str) -> str:
-    """What was typed, with --resume RUN."""
+    """The typed command with --resume RUN."""
     words: list[str] = []
     typed = iter(shlex.split(caller().command))
     for word in typed:
@@ -57,24 +57,25 @@ def resuming(run: str) -> str:
     return shlex.join([*words, "--resume", run])
 
 
-@command(SWEEP, Sweep, *KEPT)
+@command(SWEEP, Sweep, *KEPT, common=("dry_run", "resume", "retry", "time", "output"))
 def sweep(plan: File, /, *, typed: Typed) -> int:
-    """Run the cases of a plan file, and save each as soon as it is finished.
+    """Run all cases of a plan file, and save each case when it is finished.
 
-    For example:
-
-        onnxperf sweep plan.toml --dry-run
-
-        onnxperf sweep plan.toml -o all.csv -o crossover.png
-
-        onnxperf sweep plan.toml --resume last --retry oom
-
-        onnxperf sweep plan.toml --on ray://head:10001
+    Examples
+    --------
+    # List the cases, and estimate the time
+    onnxperf sweep plan.toml --dry-run
+    # Run them, and write a table and a chart
+    onnxperf sweep plan.toml -o all.csv -o crossover.png
+    # Continue after an interruption, and repeat what ran out of memory
+    onnxperf sweep plan.toml --resume last --retry oom
+    # Run on a cluster
+    onnxperf sweep plan.toml --on ray://head:10001
 
     Parameters
     ----------
     plan
-        A .toml file with models, dims and options; docs/sweep.md shows one.
+        A .toml file with models, dims and options (see docs/sweep.md).
     """
     if typed.own["dry_run"]:
         from onnxperf.api.sweep import planned

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxperf.cli.command import WRITTEN, File, OptionalFile, Typed, command
-from onnxperf.cli.present import complain, present
+from onnxperf.cli.present import present, print_notice
 from onnxperf.errors import BadOption
 from onnxperf.options.functions import VIEW
 from onnxperf.wording.numbers import count
@@ -15,35 +15,31 @@ if TYPE_CHECKING:
     from onnxperf.results.view import Form, ViewResult
 
 
-@command(VIEW, *WRITTEN)
+@command(VIEW, *WRITTEN, common=("profile", "by", "around", "op", "output"))
 def view(model: File, trace: OptionalFile = None, /, *, typed: Typed) -> int:
-    """Show a model: inputs, initializers, a line per node, outputs; or its drawing, with the time on its nodes.
+    """Show a model: inputs, initializers, nodes and outputs, with times on request.
 
-    Files (-o): .txt (the listing), .json, .dot (Graphviz), .svg, .png, .py (the code that the numpy runtime runs), .md,
-    .html (the linked graph), .netron.json (the profile, to drop onto the model in Netron).
+    -o writes .txt (the listing), .json, .dot (Graphviz), .svg, .png, .md and .html (the page with its graph). A .py
+    file contains the code that the numpy runtime runs. Drop a .netron.json file onto the model in Netron to see the
+    times.
 
-    For example:
-
-        onnxperf view model.onnx
-
-        onnxperf view model.onnx --around Conv_12
-
-        onnxperf view model.onnx --profile --open
-
-        onnxperf view model.onnx --profile -o model.svg
-
-        onnxperf view model.onnx --profile --by headroom -o headroom.svg
-
-        onnxperf view model.onnx -o -.dot
-
-        onnxperf view model.onnx --profile trace.json -o metrics.netron.json
+    Examples
+    --------
+    # List the nodes
+    onnxperf view model.onnx
+    # Draw the graph with the time of each node
+    onnxperf view model.onnx --profile -o model.svg
+    # Show one node and its neighbors
+    onnxperf view model.onnx --around Conv_12
+    # Draw with Graphviz
+    onnxperf view model.onnx -o -.dot | dot -Tpdf -o model.pdf
 
     Parameters
     ----------
     model
         An ONNX file.
     trace
-        A trace of this model that onnxruntime wrote (.json); without it, --profile runs the model.
+        A trace of this model from onnxruntime (.json). Without it, --profile runs the model.
     """
     import onnxperf
     from onnxperf.results.view import NETRON, SHOW
@@ -53,13 +49,13 @@ def view(model: File, trace: OptionalFile = None, /, *, typed: Typed) -> int:
         keywords["profile"] = trace
     files = {suffix: path for path, suffix in output.files(SHOW)}
     if NETRON in files and "profile" not in keywords:
-        raise BadOption("Netron shows what was profiled; add `profile`", option="output", value=files[NETRON])
+        raise BadOption("a Netron file holds times; add `profile`", option="output", value=files[NETRON])
 
     def show(progress: Progress) -> ViewResult:
         result = onnxperf.view(model, as_=_form(typed, set(files)), progress=progress, **keywords)
         if NETRON in files and result.nameless:
             nodes = count(result.nameless, "node has", "nodes have")
-            complain(f"{nodes} no name of their own: Netron cannot show their figures")
+            print_notice(f"{nodes} no name: Netron cannot show their times")
         return result
 
     prints = not files and not output.open
@@ -67,7 +63,7 @@ def view(model: File, trace: OptionalFile = None, /, *, typed: Typed) -> int:
 
 
 def _form(typed: Typed, suffixes: set[str]) -> Form:
-    """The form that options of the listing, or of JSON, are about; the listing if only it is printed."""
+    """The form that the options apply to, JSON or the listing; the listing if nothing is written."""
     from onnxperf.results.view import SUFFIXES
 
     forms = [form for form, suffix in SUFFIXES.items() if suffix in suffixes]

@@ -96,7 +96,7 @@ def ratio_columns(by: Compared[R]) -> list[Column[R]]:
     style = by.style or styled
     return [
         Column(by.key, by.ratio, lambda row: by.of(row).ratio, by.format, style=style, text=by.ratio_text),
-        Column(by.key, "95 % CI", lambda row: ends_of(by.of(row)), INTERVAL, 60, "dim", by.interval_text),
+        Column(by.key, "95 % CI", lambda row: ends_of(by.of(row)), INTERVAL, 0, "dim", by.interval_text),
         Column(by.verdict, by.verdict, by.said, TEXT, style=style, room=14, cut=True, text=by.shown, untitled=True),
     ]
 

@@ -174,12 +174,13 @@ def _fitted(grid: Grid, width: int, encoding: str) -> RichTable:
     mark = visible("…", encoding)
     # Rich draws its own box, with bars, where an encoding is not one of Unicode's and the box is.
     box = _BOX if encoding.lower().startswith("utf") else _ASCII_BOX
-    result = RichTable(box=box, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    for column, room in zip(narrow.columns, widths, strict=True):
+    headings = ["" if column.untitled else column.heading for column in narrow.columns]
+    layout: dict[str, Any] = {"show_edge": False, "pad_edge": False, "padding": (0, 1, 0, 0)}
+    result = RichTable(box=box, show_header=any(headings), header_style="bold", **layout)
+    for column, heading, room in zip(narrow.columns, headings, widths, strict=True):
         overflow: Literal["fold", "crop"] = "fold" if column.folds else "crop"
         side: Literal["left", "right"] = "left" if column.left else "right"
-        heading = Text("" if column.untitled else column.heading)
-        result.add_column(heading, justify=side, no_wrap=not column.folds, max_width=room, overflow=overflow)
+        result.add_column(Text(heading), justify=side, no_wrap=not column.folds, max_width=room, overflow=overflow)
     texts = [[line.cells[place].text for line in narrow.lines] for place in range(len(narrow.columns))]
     parts = zip(texts, narrow.columns, widths, strict=True)
     columns = [_in_room(cells, column, room, mark) for cells, column, room in parts]
@@ -206,10 +207,8 @@ def _fit(grid: Grid, width: int) -> tuple[list[int], list[int]]:
             break
         kept = [i for i in kept if grid.columns[i].width != widest]
     wanted = {i: natural[i] for i in kept if grid.columns[i].room}
-    missing = _taken(least, kept) - width
-    if missing > 0 and wanted:
-        for i in wanted:
-            least[i] = max(least[i] - -(-missing // len(wanted)), _SMALLEST)
+    while _taken(least, kept) > width and any(least[i] > _SMALLEST for i in wanted):
+        least[max(wanted, key=least.__getitem__)] -= 1
     _share_out(least, wanted, width - _taken(least, kept))
     return kept, [least[i] for i in kept]
 

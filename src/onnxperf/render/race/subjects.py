@@ -244,11 +244,15 @@ def _from(width: int) -> Callable[[Column[Subject]], Column[Subject]]:
     return lambda column: column._replace(width=width)
 
 
+def _status_only(column: Column[Subject]) -> Column[Subject]:
+    return column._replace(text=lambda subject: "" if subject.status == "ok" else faced(subject.status))
+
+
 _ALONE = {
     **dict.fromkeys(("median_ns", "p99_ns"), _from(0)),
     **dict.fromkeys(("p90_ns", "cpu_ns", "items_per_s"), _from(79)),
     "speedup": _from(FILES_ONLY),
-    "verdict": lambda column: column._replace(text=lambda each: "" if each.status == "ok" else faced(each.status)),
+    "verdict": _status_only,
 }
 """What changes in columns if nothing is compared."""
 RACED: Compared[Raced] = Compared(name=lambda row: row.subject.name, of=lambda row: COMPARED.of(row.subject))
