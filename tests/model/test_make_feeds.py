@@ -375,7 +375,8 @@ def test_what_is_free_is_asked_once_however_many_inputs_there_are(monkeypatch: p
     model = model_of(**{f"x{n}": (F, ("n", 10)) for n in range(500)})
     assert len(make_feeds(model, InputOptions()).arrays) == 500
     assert len(asked) == 1
-    with pytest.raises(BadFeed, match=r"^input 'x0' of shape 2x10 needs 80 B in each of 3 copies; .*; all 500 inputs need 40.0 kB; set "):
+    expected = r"^input 'x0' of shape 2x10 needs 80 B in each of 3 copies; .*; all 500 inputs need 40.0 kB; set "
+    with pytest.raises(BadFeed, match=expected):
         make_feeds(model, InputOptions(dims={"n": 2}))
 
 
