@@ -149,6 +149,6 @@ except BadFeed as error:
 def test_an_input_that_does_not_fit_is_refused_with_the_limit_and_its_source() -> None:
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True, check=True, env=environment)
-    assert "input 'X' of shape 1000000000 needs 4.00 GB, and 3 copies of it exist at a time" in done.stdout
+    assert "input 'X' of shape 1000000000 needs 4.00 GB in each of 3 copies" in done.stdout
     assert "set smaller sizes" in done.stdout
     assert "are free" in done.stdout

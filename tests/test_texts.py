@@ -21,19 +21,19 @@ KNOWN = {
     "a message of the command line": ("cli/main.py", "please report it; --debug shows the traceback"),
     "a refused equation": ("contraction/", "its element type is unknown"),
     "a missing library": ("errors.py", "is not installed; install it with: {install_command(extra)}"),
-    "an error of a framework": ("frameworks/export.py", "there is nothing to convert"),
+    "an error of a framework": ("frameworks/export.py", "nothing to convert"),
     "a limit of this process": ("limits.py", "address space"),
     "a step of a race": ("measure/worker_group.py", "starting workers"),
     "an error of a model file": ("model/external.py", "which is missing from"),
-    "an error in a notebook": ("notebook.py", "a variable that holds a dict of arrays"),
+    "an error in a notebook": ("notebook.py", "a variable with a dict of arrays"),
     "the meaning of a field": ("records/race.py", "Position within the round, from 0."),
     "a heading of a table": ("render/race/subjects.py", "first call"),
-    "a legend": ("render/", "95 % interval"),
+    "a legend": ("render/", "95 % CI"),
     "documentation of a result": ("results/base.py", "The result in plain sentences, one per case."),
     "an error of a runtime": ("runtimes/ort/session.py", "cannot load the model"),
     "an error of the store": ("store/connect.py", "is not an SQLite database"),
     "a word for a number": ("wording/numbers.py", "less than 1 %"),
-    "a step of building a zoo model": ("zoo/build.py", "this happens once and may take minutes"),
+    "a step of building a zoo model": ("zoo/build.py", "this happens only once and may take minutes"),
 }
 SOURCE = '''"""A module."""
 

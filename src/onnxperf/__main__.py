@@ -1,10 +1,10 @@
-"""`python -m onnxperf` and the script `onnxperf`: signals get their meaning before anything else is imported."""
+"""`python -m onnxperf` and the script `onnxperf`: signal handlers are set before anything else is imported."""
 
 import sys
 
 
 def main() -> None:
-    """Run the command that the arguments name, and exit."""
+    """Run the command that the arguments give, and exit."""
     try:
         from onnxperf.cli import exit_codes
 
@@ -17,7 +17,7 @@ def main() -> None:
 
         run_command()
     except (KeyboardInterrupt, Exception):
-        if exit_codes.received():  # Python makes other errors of an interruption, such as within a class
+        if exit_codes.received():  # Python turns an interruption into other errors, such as within a class
             exit_codes.ignore_signals()
             sys.exit(exit_codes.end_interrupted())
         import traceback

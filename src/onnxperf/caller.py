@@ -1,4 +1,4 @@
-"""Who called a public function: Python, or a command that was typed."""
+"""Who called a public function: Python code, or a typed command."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ R = TypeVar("R")
 
 
 class Caller(NamedTuple):
-    """What a public function needs to know of its caller."""
+    """What a public function needs to know about its caller."""
 
     command: str = ""
-    """What was typed; empty in Python."""
+    """The typed command; empty in Python."""
     finishing: Callable[[], AbstractContextManager[None]] = nullcontext
-    """Entered while what was measured is saved: a signal must not lose it."""
+    """Entered while measurements are saved: a signal must not lose them."""
 
 
 _PYTHON = Caller()
@@ -29,7 +29,7 @@ def caller() -> Caller:
 
 
 def with_command(result: R) -> R:
-    """A result, whose record holds what was typed; anything else stays as it is."""
+    """The result, with the typed command in its record; any other value is returned unchanged."""
     command = caller().command
     record: Any = getattr(result, "record", None)
     if command and hasattr(record, "command"):

@@ -1,4 +1,4 @@
-"""The one way to write files that last: aside, and then moved, so that what was there stays if anything fails."""
+"""The one way to write files that last: write aside, then move, so that the old file stays if anything fails."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _BEFORE = ".before"
 
 @contextlib.contextmanager
 def written_aside(*paths: Path) -> Iterator[Path]:
-    """A new folder next to files of one folder: what is written there under their names takes their places at the end.
+    """A new folder next to files of one folder: files written there under the same names replace them at the end.
 
-    They are moved in the order of `paths`, a model after the weights that it names; a name that was not written is
-    left out. If anything fails, all files are as they were before, and no draft is left.
+    They are moved in the order of `paths`, a model after the weights that it refers to; unwritten ones are left out.
+    If anything fails, all files are as they were before, and no draft is left.
     """
     import shutil  # commands start without it
 
@@ -39,7 +39,7 @@ def write_aside(path: Path, data: bytes) -> None:
 
 
 def _finish(draft: Path, path: Path) -> None:
-    """Bring a draft to the disk, with the rights of the file whose place it takes."""
+    """Flush a draft to the disk, with the permissions of the file that it replaces."""
     with draft.open("rb+") as file:
         os.fsync(file.fileno())  # some file systems notice a full disk only now
     if path.exists():
@@ -71,7 +71,7 @@ def _take_back(before: Path, moved: Sequence[Path]) -> None:
 
 
 def _set_by(path: Path, place: Path) -> None:
-    """Keep a file that may be needed again, without a moment in which it is missing, where the file system can."""
+    """Keep a file that may be needed again, without a moment in which it is missing, if the file system allows it."""
     try:
         os.link(path, place)
     except OSError:

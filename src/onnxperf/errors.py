@@ -1,18 +1,18 @@
 """Every error that onnxperf raises on purpose.
 
 OnnxperfError                 one line: what, which value, what to do
-├── BadInput                  the user can mend it: exit code 2
-│   ├── BadModel              the file is no model, is damaged, or needs what this runtime lacks
+├── BadInput                  the user can fix it: exit code 2
+│   ├── BadModel              the file is not a model, is damaged, or needs what this runtime lacks
 │   ├── BadFeed               an input's name, type, rank or layout does not fit the model
 │   ├── BadOption             an option's value is unknown or contradicts another
 │   ├── MissingExtra          an optional library is not installed
-│   ├── BrokenLibrary         an optional library is there, and its import fails
-│   ├── LimitExceeded         a worker needed more time or memory than it may have: exit code 1
-│   └── FileNotWritten        a file that was requested could not be written: exit code 3
-├── StoreError                runs cannot be kept or read back; what was measured is not lost by it
+│   ├── BrokenLibrary         an optional library is installed, but its import fails
+│   ├── LimitExceeded         a worker exceeded its limit of time or memory: exit code 1
+│   └── FileNotWritten        a requested file could not be written: exit code 3
+├── StoreError                runs cannot be saved or read back; the measurements are not lost
 │   └── DamagedRun            one run cannot be read; all others can
-├── NotLogged                 a tracking server did not take a run; what was measured is not lost by it
-└── SubjectError              one subject cannot go on; the others do
+├── NotLogged                 a tracking server did not accept a run; the measurements are not lost
+└── SubjectError              one subject cannot go on; the others continue
     └── WorkerLost            its process died, hung or was killed
 """
 
@@ -31,19 +31,19 @@ Ending = Literal["failed", "timeout", "oom", "crashed", "skipped"]
 
 _MASK = "***"
 _USER = re.compile(r"://[^:/?#@\s]*:(?=\S)")
-"""Of an address, up to its password."""
+"""The part of an address up to its password."""
 _PARAMETER = re.compile(r"(?<![\w%.-])([\w%.-]+)=")
 _END = re.compile(r"[&#\s]|$")
 _SECRET = re.compile("password|passwd|passphrase|pwd", re.IGNORECASE)
 
 
 def masked(text: str) -> str:
-    """The text with *** for every password of an address in it: what is shown or kept must not hold one."""
+    """The text with *** for every password in an address: shown or stored texts must not contain one."""
     return "\n".join(map(_masked_line, text.split("\n"))) if "=" in text or "@" in text else text
 
 
 def _masked_line(line: str) -> str:
-    """A password may hold any sign, @ too: all up to the last @ goes."""
+    """A password may contain any character, even @: everything up to the last @ is masked."""
     user, host = _USER.search(line), line.rfind("@")
     if user is not None and user.end() < host:
         line = f"{line[: user.end()]}{_MASK}{line[host:]}"
@@ -59,21 +59,21 @@ def _masked_line(line: str) -> str:
 
 def _is_secret(name: str) -> bool:
     if "%" in name:
-        from urllib.parse import unquote  # every worker imports this module, and hardly any address needs it
+        from urllib.parse import unquote  # every worker imports this module, and hardly any address needs this one
 
         name = unquote(name)
     return _SECRET.search(name) is not None
 
 
 class OnnxperfError(Exception):
-    """Base of all errors of this package; its text is one line that says what to do, and holds no password."""
+    """Base class of all errors of this package; the text is one line that says what to do, without passwords."""
 
     def __init__(self, text: str = "") -> None:
         super().__init__(masked(text))
 
 
 class BadInput(OnnxperfError):
-    """The request cannot be carried out as it was made."""
+    """The request cannot be carried out as given."""
 
 
 class BadModel(BadInput):
@@ -85,7 +85,7 @@ class BadFeed(BadInput):
 
 
 class BadOption(BadInput):
-    """An option has a value that is not valid, or contradicts another option.
+    """An option has an invalid value, or contradicts another option.
 
     The text names options in backquotes, such as `time=45`, so that the command line can show --time 45.
     """
@@ -101,7 +101,7 @@ class BadOption(BadInput):
 
     @classmethod
     def unknown(cls, what: str, value: object, valid: Iterable[object], option: str = "") -> BadOption:
-        """An error that names the wrong value and lists the valid ones."""
+        """An error that shows the wrong value and lists the valid ones."""
         names = [*map(str, valid)]
         rest = len(names) - _MOST_LISTED
         listed = ", ".join(names[:_MOST_LISTED]) + (f" and {rest} more" if rest > 0 else "") or "none"
@@ -114,13 +114,13 @@ class MissingExtra(BadInput):
     """An optional library is needed and not installed."""
 
     def __init__(self, library: str, extra: str) -> None:
-        from onnxperf.installation import install_command  # every worker imports this module, few miss anything
+        from onnxperf.installation import install_command  # every worker imports this module, and few lack an extra
 
         super().__init__(f"{library} is not installed; install it with: {install_command(extra)}")
 
 
 class BrokenLibrary(BadInput):
-    """An optional library is needed, and cannot be imported although it is there."""
+    """An optional library is needed and installed, but cannot be imported."""
 
     def __init__(self, library: str, cause: BaseException) -> None:
         line = " ".join(str(cause).split())
@@ -131,7 +131,7 @@ class BrokenLibrary(BadInput):
 
 
 def required(module: str, extra: str, library: str = "") -> ModuleType:
-    """Import an optional library on first use; the error of one that cannot be imported names its cause."""
+    """Import an optional library on first use; if it cannot be imported, the error gives the cause."""
     try:
         return importlib.import_module(module)
     except Exception as error:
@@ -139,7 +139,7 @@ def required(module: str, extra: str, library: str = "") -> ModuleType:
 
 
 def unusable(error: Exception, extra: str, library: str = "", module: str = "") -> OnnxperfError:
-    """What an error in the import of a library means: it is missing, or it is there and something else is wrong."""
+    """The error for a failed import: the library is missing, or it is installed and something else is wrong."""
     if isinstance(error, OnnxperfError):
         return error
     package = (module or library).partition(".")[0]
@@ -149,11 +149,11 @@ def unusable(error: Exception, extra: str, library: str = "", module: str = "") 
 
 
 class LimitExceeded(BadInput):
-    """A worker needed more time or more memory than the request allows, and there is nothing to show without it."""
+    """A worker needed more time or memory than the request allows, and without it there is nothing to show."""
 
 
 class FileNotWritten(BadInput):
-    """A file could not be written; what was measured is not lost by it."""
+    """A file could not be written; the measurements are not lost."""
 
 
 class StoreError(OnnxperfError):
@@ -165,11 +165,11 @@ class DamagedRun(StoreError):
 
 
 class NotLogged(OnnxperfError):
-    """A run could not be logged to MLflow; what was measured is not lost by it."""
+    """A run could not be logged to MLflow; the measurements are not lost."""
 
 
 class SubjectError(OnnxperfError):
-    """A subject failed; `status` is the word that its row will show."""
+    """A subject failed; `status` is the word shown in its row."""
 
     def __init__(self, status: Ending, reason: str) -> None:
         super().__init__(reason)
@@ -178,13 +178,13 @@ class SubjectError(OnnxperfError):
 
 
 def refused(error: SubjectError, what: str = "") -> BadInput:
-    """The error of a request that cannot go on without a subject: its own, or a limit that was exceeded."""
+    """The error if a request cannot go on without a subject: the subject's own error, or an exceeded limit."""
     kind = LimitExceeded if error.status in ("timeout", "oom") else BadInput
     return kind(f"{what}: {error}" if what else str(error))
 
 
 class WorkerLost(SubjectError):
-    """The process that hosts a subject is gone; `signal` ended it, and `stderr` is the last that it said."""
+    """The process that hosts a subject is gone; `signal` ended it, and `stderr` is its last output."""
 
     def __init__(self, status: Ending, reason: str, signal: int | None = None, stderr: str = "") -> None:
         super().__init__(status, reason)

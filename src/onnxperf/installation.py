@@ -1,4 +1,4 @@
-"""How this onnxperf was installed, and so which command adds an extra to it."""
+"""How this onnxperf was installed, and which command adds an extra to it."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from onnxperf.programs import find_program
 
 
 class Installation(NamedTuple):
-    """Where onnxperf came from, and what installed it."""
+    """Where onnxperf came from, and which tool installed it."""
 
     installer: str = "pip"
-    """The tool that installed it."""
+    """The installer."""
     origin: Mapping[str, Any] | None = None
-    """What PEP 610 says (direct_url.json); None where it came from an index of packages."""
+    """The contents of direct_url.json (PEP 610); None if it came from a package index."""
     prefix: Path = Path(sys.prefix)
-    """The environment that it is in."""
+    """Its environment."""
     active: bool = True
-    """Whether `pip`, or uv, means this environment without being told."""
+    """Whether `pip`, or uv, uses this environment by default."""
 
 
 def install_command(extra: str, found: Installation | None = None) -> str:
     """The command that adds an extra to this installation."""
     found = found or _installation()
-    if (found.prefix / "uv-receipt.toml").is_file():  # which replaces what was there
+    if (found.prefix / "uv-receipt.toml").is_file():  # which replaces the current installation
         return f"uv tool install {_requirement(','.join(sorted({extra, *_tool_extras(found.prefix)})), found.origin)}"
     wanted = _requirement(extra, found.origin)
     if (found.prefix / "pipx_metadata.json").is_file():
@@ -42,7 +42,7 @@ def install_command(extra: str, found: Installation | None = None) -> str:
 
 
 def _requirement(extras: str, origin: Mapping[str, Any] | None) -> str:
-    """What to install: from where it came."""
+    """What to install: the same source as before."""
     name = f"onnxperf[{extras}]"
     if origin is None:
         return shlex.quote(name)
@@ -64,7 +64,7 @@ def _path(url: str) -> str:
 
 
 def _tool_extras(prefix: Path) -> list[str]:
-    """The extras that `uv tool install` was given."""
+    """The extras given to `uv tool install`."""
     import tomllib
 
     with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
@@ -76,7 +76,7 @@ def _tool_extras(prefix: Path) -> list[str]:
 
 
 def _installation() -> Installation:
-    """What the environment says; where it says nothing, pip and an index of packages."""
+    """The installation that the environment describes; by default pip and a package index."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     prefix = Path(sys.prefix)

@@ -1,4 +1,4 @@
-"""What this process may take of the machine: everything that sizes itself asks here."""
+"""The share of the machine that this process may use: everything that chooses a size asks here."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ _MEMORY_FILES = (
     ("memory.high", "memory.current", ""),
     ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_"),
 )
-"""The limits of a control group, what it uses, and how its figures of cached files are called."""
+"""The limits of a control group, its usage, and the prefix of its figures for cached files."""
 _RESOURCE_LIMITS = (("address space", "ulimit -v", "VmSize"), ("data size", "ulimit -d", "VmData"))
-"""How the kernel calls the limits of a process, what sets them, and what counts against them."""
+"""The kernel's names for the limits of a process, the command that sets each, and what counts against it."""
 
 
 class FreeMemory(NamedTuple):
-    """Memory that this process can still take."""
+    """Memory that this process can still use."""
 
     free_bytes: int
     limit_bytes: int | None = None
-    """What it is a part of; None where that is all of the machine."""
+    """The total that it is part of; None if that is the whole machine."""
     source: str = ""
     """What sets the limit."""
 
 
 def free_memory(root: Path = ROOT) -> FreeMemory:
-    """What can be taken without swapping, within all control groups and limits of this process."""
+    """The memory available without swapping, within all control groups and limits of this process."""
     return min([FreeMemory(_machine_free(root)), *_groups(root), *_resources(root)], key=lambda each: each.free_bytes)
 
 
 def memory_limit(root: Path = ROOT) -> FreeMemory | None:
-    """The narrowest limit of memory that is set for this process, whatever is free below it."""
+    """The tightest memory limit set for this process, however much of it is free."""
     found = [each for each in (*_groups(root), *_resources(root)) if each.limit_bytes is not None]
     return min(found, key=lambda each: each.limit_bytes or 0, default=None)
 
 
 def cpu_quota(root: Path = ROOT) -> float | None:
-    """The narrowest quota of this process's control group and those above it, in cpus."""
+    """The tightest quota of this process's control group and its parents, in CPUs."""
     quotas = []
     for folder in _group_folders(root, "cpu"):
         words = (read_text(folder / "cpu.max") or "").split()  # version 2
@@ -56,7 +56,7 @@ def cpu_quota(root: Path = ROOT) -> float | None:
 
 
 def allowed_cpus() -> tuple[int, ...]:
-    """The processors that this process may run on; none where the system cannot bind a process to some of them."""
+    """The processors that this process may run on; empty if the system cannot bind processes to processors."""
     return tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()
 
 
@@ -68,7 +68,7 @@ def usable_cpus(root: Path = ROOT) -> int:
 
 
 def read_text(path: Path) -> str | None:
-    """The contents of a small file without white space around them; None where it cannot be read."""
+    """The contents of a small file without surrounding white space; None if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
@@ -79,13 +79,13 @@ def _machine_free(root: Path) -> int:
     available = re.search(r"^MemAvailable:\s+(\d+) kB$", read_text(root / "proc/meminfo") or "", re.MULTILINE)
     if available is not None:
         return int(available[1]) * 1024
-    import psutil  # where the kernel has no such file
+    import psutil  # if the kernel has no such file
 
     return int(psutil.virtual_memory().available)
 
 
 def _groups(root: Path) -> Iterator[FreeMemory]:
-    """What is free in this process's control group and those above it; cached files make room when it is needed."""
+    """What is free in this process's control group and its parents; cached files are dropped when memory is needed."""
     for folder in _group_folders(root, "memory"):
         for limit_name, used_name, prefix in _MEMORY_FILES:
             limit = read_text(folder / limit_name) or ""
@@ -102,7 +102,7 @@ def _cached(folder: Path, prefix: str) -> int:
 
 
 def _resources(root: Path) -> Iterator[FreeMemory]:
-    """What is free within the limits that the process was started with."""
+    """What is free within the limits that the process inherited."""
     limits, status = read_text(root / "proc/self/limits") or "", read_text(root / "proc/self/status") or ""
     for name, command, counted in _RESOURCE_LIMITS:
         limit = re.search(rf"^Max {name}\s+(\d+)\s", limits, re.MULTILINE)
@@ -113,7 +113,7 @@ def _resources(root: Path) -> Iterator[FreeMemory]:
 
 
 def _group_folders(root: Path, controller: str) -> list[Path]:
-    """The folders of this process's control group, from its own up to the top."""
+    """The folders of this process's control group, from the innermost up to the root."""
     folders: list[Path] = []
     for line in (read_text(root / "proc/self/cgroup") or "0::/").splitlines():
         _, _, rest = line.partition(":")

@@ -1,4 +1,4 @@
-"""The extension of IPython: `%load_ext onnxperf` brings `%onnxview` and `%%onnxbench`."""
+"""The IPython extension: `%load_ext onnxperf` adds `%onnxview` and `%%onnxbench`."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from onnxperf.wording.names import one_line, visible
 
 
 def load(shell: Any) -> None:
-    """Give a shell of IPython the two magics."""
+    """Add the two magics to an IPython shell."""
     shell.register_magic_function(partial(onnxview, shell), "line", "onnxview")
     shell.register_magic_function(partial(onnxbench, shell), "cell", "onnxbench")
 
 
 def onnxview(shell: Any, line: str) -> ViewResult:
-    """Show a model: a drawing that pans and zooms, or another form of it."""
+    """Show a model: as a drawing that pans and zooms, or in another form."""
     import onnxperf
 
     with _one_line():
@@ -44,7 +44,7 @@ def onnxview(shell: Any, line: str) -> ViewResult:
 
 
 def onnxbench(shell: Any, line: str, cell: str) -> BenchResult:
-    """Race the lines of a cell, each in a process of its own; a model in the first line takes part as well."""
+    """Race the lines of a cell, each in a separate process; a model in the first line takes part as well."""
     import onnxperf
 
     with _one_line():
@@ -52,7 +52,7 @@ def onnxbench(shell: Any, line: str, cell: str) -> BenchResult:
         subjects = _subjects(cell, shell.user_ns)
         if not given.model:
             if given.feeds:
-                raise UsageError(f"--feeds: it does nothing with {_NO_MODEL}; leave it out")
+                raise UsageError(f"--feeds: it has no effect in {_NO_MODEL}; leave it out")
             refuse_useless(given.keywords, _WITHOUT_MODEL, _NO_MODEL)
             return onnxperf.bench(subjects, **given.keywords)
         keywords = given.keywords | _feeds(shell, given)
@@ -61,19 +61,19 @@ def onnxbench(shell: Any, line: str, cell: str) -> BenchResult:
 
 
 class _Given(NamedTuple):
-    """What stands in the line of a magic."""
+    """What the line of a magic contains."""
 
     model: str
-    """An expression or a path; empty if there is none."""
+    """An expression or a path; empty if none is given."""
     feeds: str
     """The name of a variable."""
     form: str
     keywords: dict[str, Any]
-    """Options of the public function."""
+    """Options for the public function."""
 
 
 class _Magic(ArgumentParser):
-    """The options of a magic are those of its function; what is wrong with them is one line."""
+    """The options of a magic are those of its function; errors are one line."""
 
     def __init__(self, name: str, takes: Takes, without: Collection[str] = (), draws: bool = False) -> None:
         super().__init__(name, add_help=False, allow_abbrev=False)
@@ -87,7 +87,7 @@ class _Magic(ArgumentParser):
             self.add_argument(each.flag, dest=each.name, action=_action(each), default=None)
 
     def read(self, line: str) -> _Given:
-        """The options in the line of a magic; what stands before them stays as it is, an expression may have quotes."""
+        """Parse the options in the line of a magic; the text before them stays as it is, and may contain quotes."""
         start = _FIRST_OPTION.search(line)
         expression, options = (line[: start.start()], line[start.start() :]) if start else (line, "")
         try:
@@ -112,12 +112,12 @@ def _action(option: Option) -> str:
 
 
 _IN_PATHS = (ast.Expression, ast.Name, ast.Attribute, ast.BinOp, ast.Div, ast.Sub, ast.Constant, ast.expr_context)
-"""What a path such as models/net-2.onnx consists of, read as Python."""
+"""The syntax nodes of a path such as models/net-2.onnx that is read as Python."""
 _FIRST_OPTION = re.compile(r"(^|\s)--[a-z]")
 
 _VIEW = _Magic("%onnxview", VIEW, draws=True)
 _BENCH = _Magic("%%onnxbench", BENCH, without=("against", "resume", "retry", "store", "tags"))
-"""What the model races against is in the cell; a result is a variable of the notebook, and is not saved."""
+"""The cell holds the subjects that the model races against; a result is a notebook variable, and is not saved."""
 _NO_MODEL = "a cell without a model (name one in the first line)"
 _WITHOUT_MODEL = frozenset(
     (
@@ -133,11 +133,11 @@ _WITHOUT_MODEL = frozenset(
         "check_finite",
     )
 )
-"""Options that mean something for the lines of a cell."""
+"""Options that make sense for the lines of a cell."""
 
 
 def _value(shell: Any, text: str) -> Any:
-    """What an expression of the user's own line is worth; what is none, or has unknown names, is a path."""
+    """The value of an expression in the user's own line; other text, or one with unknown names, is a path."""
     try:
         expression = ast.parse(text, mode="eval")
     except (SyntaxError, ValueError):
@@ -151,7 +151,7 @@ def _value(shell: Any, text: str) -> Any:
 
 
 def _path(text: str) -> str:
-    """A path as a shell reads it."""
+    """A path, parsed as a shell does."""
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -162,19 +162,19 @@ def _path(text: str) -> str:
 
 
 def _feeds(shell: Any, given: _Given) -> dict[str, Any]:
-    """The inputs in a variable, with those in files."""
+    """The inputs in a variable, merged with those in files."""
     if not given.feeds:
         return {}
     found = shell.user_ns.get(given.feeds)
     if not isinstance(found, Mapping):
-        expected = "a variable that holds a dict of arrays by the names of the inputs"
+        expected = "a variable with a dict of arrays by input name"
         raise UsageError(f"--feeds {given.feeds}: expected {expected}")
     return {"feeds": {**found, **given.keywords.get("feeds", {})}}
 
 
 @contextmanager
 def _one_line() -> Iterator[None]:
-    """Errors of ours without a traceback, as the command line shows them."""
+    """Show errors of ours without a traceback, as the command line does."""
     try:
         yield
     except OnnxperfError as error:
@@ -182,7 +182,7 @@ def _one_line() -> Iterator[None]:
 
 
 def _subjects(cell: str, namespace: Mapping[str, Any]) -> dict[str, Callable[[], Any]]:
-    """A function for every statement of a cell: an expression, or a name and an expression."""
+    """One function per statement of a cell: an expression, or a name and an expression."""
     found: dict[str, Callable[[], Any]] = {}
     try:
         statements = ast.parse(cell).body
@@ -195,21 +195,21 @@ def _subjects(cell: str, namespace: Mapping[str, Any]) -> dict[str, Callable[[],
             case ast.Expr(value=value):
                 name = ast.unparse(value)
             case _:
-                raise UsageError(f"line {each.lineno} of the cell: expected `name = expression`, a line per subject")
+                raise UsageError(f"line {each.lineno} of the cell: expected `name = expression`, one line per subject")
         if name in found:
             raise UsageError(f"line {each.lineno} of the cell: {name!r} already exists; choose another name")
         try:
             found[name] = _function(value, namespace)
-        except SyntaxError as error:  # what is only wrong in this place, such as await
+        except SyntaxError as error:  # code that is invalid only here, such as await
             raise UsageError(f"line {each.lineno} of the cell: {error.msg}") from None
     if not found:
-        raise UsageError("the cell is empty: write a line `name = expression` for every subject")
+        raise UsageError("the cell is empty: write one line `name = expression` per subject")
     return found
 
 
 def _function(value: ast.expr, namespace: Mapping[str, Any]) -> Callable[[], Any]:
     """An expression of the user's own cell as a function that sees the notebook's variables."""
-    # The body of a lambda, since only a function's code says which variables it takes along into another process.
+    # The body of a lambda: only a function's code shows which variables must go with it to another process.
     nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     outer = compile(ast.fix_missing_locations(ast.Expression(ast.Lambda(nothing, value))), "<cell>", "eval")
     code = next(each for each in outer.co_consts if isinstance(each, CodeType))
@@ -217,5 +217,5 @@ def _function(value: ast.expr, namespace: Mapping[str, Any]) -> Callable[[], Any
 
 
 def _without_arguments(function: Callable[[], Any]) -> Callable[..., Any]:
-    """A subject that is raced against a model is given the model's inputs, and has its own."""
+    """A subject raced against a model is called with the model's inputs, but uses its own."""
     return lambda *_feeds: function()

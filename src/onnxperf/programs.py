@@ -1,4 +1,4 @@
-"""Other programs are found on PATH, never in the current folder: what lies there may come from a stranger."""
+"""Other programs are found on PATH, never in the current folder: its files may come from a stranger."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SUFFIX = ".exe" if sys.platform == "win32" else ""
 
 
 def find_program(name: str, folders: Iterable[str] | None = None) -> str | None:
-    """The absolute path of a program in one of the folders [default: those of PATH], or None."""
+    """The absolute path of a program in one of the folders [default: those on PATH], or None."""
     for folder in trusted_folders() if folders is None else folders:
         path = os.path.join(folder, name + _SUFFIX)  # noqa: PTH118 - commands start without pathlib
         if os.path.isfile(path) and os.access(path, os.X_OK):  # noqa: PTH113
@@ -19,13 +19,13 @@ def find_program(name: str, folders: Iterable[str] | None = None) -> str | None:
 
 
 def trusted_folders() -> list[str]:
-    """The folders of PATH with a full path, except the current one."""
+    """The absolute folders on PATH, without the current one."""
     named = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return [folder for folder in named if os.path.isabs(folder) and not _is_current(folder)]  # noqa: PTH117
 
 
 def leave_current_folder_out() -> None:
-    """Let libraries and child processes, which look for programs themselves, not find them in the current folder."""
+    """Keep libraries and child processes, which look for programs themselves, from using the current folder."""
     os.environ["PATH"] = os.pathsep.join(trusted_folders())
 
 

@@ -1,4 +1,4 @@
-"""The plugin of pytest: the fixture `onnxperf_race`, its options, and the table of all races of a session."""
+"""The pytest plugin: the fixture `onnxperf_race`, its options, and the table of all races of a session."""
 
 from __future__ import annotations
 
@@ -15,49 +15,49 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-if TYPE_CHECKING:  # pytest loads this module wherever onnxperf is installed: what is slow to load waits for a race
+if TYPE_CHECKING:  # pytest loads this module wherever onnxperf is installed: slow imports wait for a race
     from onnxperf.records.comparison import Comparison
     from onnxperf.records.race import Bench, Case, Subject
     from onnxperf.results.bench import BenchResult
 
 DEFAULT_S = "5"
 _PAUSE_S = 0.05
-"""Between two attempts to be the one test that races."""
+"""Seconds between two attempts to become the one racing test."""
 _ATTRIBUTE = "onnxperf_races"
-"""Of a report, which also travels from the processes of pytest-xdist: records as JSON."""
+"""The section of a report, which also travels from the processes of pytest-xdist: records as JSON."""
 _ENDINGS = {"differs": "has outputs that differ", "oom": "ran out of memory", "timeout": "timed out"}
-"""Words of a sentence for statuses that are none."""
+"""Phrases for statuses that do not fit into a sentence."""
 _KEPT = {"passed": "kept", "failed": "exceeded", "undecided": "undecided"}
-"""How a subject keeps to the limit, by its outcome."""
+"""Whether a subject stays within the limit, by outcome."""
 _NEW = pytest.StashKey[list[str]]()
-"""Races of a test that no report has yet."""
+"""Races of a test that are not in a report yet."""
 _ALL = pytest.StashKey[list[str]]()
-"""Races of the session."""
+"""All races of the session."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options, each of which begins with the name of the package."""
-    group = parser.getgroup("onnxperf", "races of onnxperf")
+    """Add the options; each name begins with the name of the package."""
+    group = parser.getgroup("onnxperf", "onnxperf races")
     group.addoption(
         "--onnxperf-max-slowdown",
         type=partial(_checked, "max_slowdown"),
         metavar="LIMIT",
-        help="fail a test whose race shows a subject slower than its baseline by more than this, such as 5%%, beyond "
-        "the noise",
+        help="fail a test if its race shows a subject slower than its baseline by more than this, such as 5%%, "
+        "beyond the noise",
     )
     group.addoption(
         "--onnxperf-time",
         type=partial(_checked, "time"),
         default=DEFAULT_S,
         metavar="SECONDS",
-        help="time of a race that does not set its own (default: 5)",
+        help="time per race, unless the test sets it [default: 5]",
     )
     group.addoption("--onnxperf-skip", action="store_true", help="skip every test that races")
-    group.addoption("--onnxperf-json", metavar="FILE", help="write all races into one file, for `onnxperf report FILE`")
+    group.addoption("--onnxperf-json", metavar="FILE", help="write all races to one file, for `onnxperf report FILE`")
 
 
 def _checked(option: str, text: str) -> str:
-    """The text, if it is a value of an option of `onnxperf.bench`."""
+    """The text, if it is a valid value of an option of `onnxperf.bench`."""
     from onnxperf.errors import BadOption
     from onnxperf.options.functions import BENCH
 
@@ -75,7 +75,7 @@ def _part(text: str) -> float:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Collect what reports bring; refuse a file that could not be written, before any test runs."""
+    """Collect the races in reports; reject an unwritable file before any test runs."""
     config.stash[_ALL] = []
     config.pluginmanager.register(_Collector(config.stash[_ALL]), "onnxperf-races")
     path = config.getoption("onnxperf_json")
@@ -100,8 +100,8 @@ def onnxperf_race(
     """Race a baseline against something new: `onnxperf_race(baseline, new)` returns the result of `onnxperf.bench`.
 
     Each is a model (a path, bytes, a ModelProto, the name of a zoo model), a function without arguments, or a dict of
-    several by name; a single one is only timed. Keywords are those of `onnxperf.bench`. The test fails where a subject
-    fails, its outputs differ, or it exceeds the limit of --onnxperf-max-slowdown.
+    several by name; a single subject is only timed. Keywords are those of `onnxperf.bench`. The test fails if a subject
+    fails, if its outputs differ, or if it exceeds the limit of --onnxperf-max-slowdown.
     """
     if request.config.getoption("onnxperf_skip"):
         pytest.skip("races are skipped: --onnxperf-skip")
@@ -133,7 +133,7 @@ def _named(subject: Any, name: str) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Wait until no other process of this session races: they would disturb each other."""
+    """Wait until no other process of this session races: races would disturb each other."""
     from onnxperf.environments.kept import lock
 
     with path.open("a+b") as file:
@@ -144,7 +144,7 @@ def _alone(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _pickled_by_value(item: pytest.Item) -> Iterator[None]:
-    """Functions of a test file that only pytest can import travel as a whole; others are imported in the worker."""
+    """Functions of a test file that only pytest can import are pickled by value; the worker imports all others."""
     module = getattr(item, "module", None)
     if module is None or item.config.getoption("importmode") != "importlib":
         yield
@@ -159,7 +159,7 @@ def _pickled_by_value(item: pytest.Item) -> Iterator[None]:
 
 
 def _record_of(item: pytest.Item, result: BenchResult) -> str:
-    """The record as JSON, its cases named after the test; no result is read back from it here."""
+    """The record as JSON, with its cases named after the test; it is never read back into a result here."""
     from msgspec.structs import replace
 
     from onnxperf.render.kit.documents import compact_json
@@ -171,7 +171,7 @@ def _record_of(item: pytest.Item, result: BenchResult) -> str:
 
 
 def _faults(result: BenchResult, limit: str | None) -> Iterator[str]:
-    """What is wrong with a race, a line each."""
+    """The faults of a race, one line each."""
     from onnxperf.analyze.judges.gate import standings_in
     from onnxperf.analyze.judges.outcome import fault_of
 
@@ -193,10 +193,10 @@ def _ended(subject: Subject) -> str:
 
 
 def _times(found: Comparison) -> str:
-    """The time of a subject in comparison, as a ratio with its interval."""
-    from onnxperf.wording.numbers import factor
+    """The time of a subject relative to the baseline, as a ratio with its interval."""
+    from onnxperf.wording.numbers import factor, interval
 
-    return f"{factor(found.ratio)} times its time (95 % interval {factor(found.low)} to {factor(found.high)})"
+    return f"{factor(found.ratio)} times its time (95 % CI {interval(found.low, found.high)})"
 
 
 # ---------------------------------------------------------------- all races
@@ -204,7 +204,7 @@ def _times(found: Comparison) -> str:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Let the report of a test carry its races."""
+    """Attach the races of a test to its report."""
     report = yield
     races = item.stash.get(_NEW, [])
     if races:
@@ -214,7 +214,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 class _Collector:
-    """Keeps the races that reports carry."""
+    """Collects the races from reports."""
 
     def __init__(self, races: list[str]) -> None:
         self._races = races
@@ -225,23 +225,23 @@ class _Collector:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Print the table of all races, and write their file."""
+    """Print the table of all races, and write the file."""
     path = config.getoption("onnxperf_json")
     if not config.stash[_ALL]:
         if path is not None:
             from onnxperf.wording.names import visible
 
-            terminalreporter.write_line(f"onnxperf: {visible(path)} was not written, as no test raced")
+            terminalreporter.write_line(f"onnxperf: {visible(path)} was not written: no test raced")
         return
     record = _whole(config)
-    terminalreporter.section("races of onnxperf")
+    terminalreporter.section("onnxperf races")
     _print(record, config, terminalreporter)
     if path is not None:
         _write(record, path, terminalreporter)
 
 
 def _whole(config: pytest.Config) -> Bench:
-    """One record of all races; several of one test have numbers."""
+    """One record of all races; several races of one test are numbered."""
     from msgspec.structs import replace
 
     from onnxperf.errors import masked
@@ -273,11 +273,11 @@ def _print(record: Bench, config: pytest.Config, terminalreporter: Any) -> None:
     terminalreporter.write("".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines()))
     if undecided := undecided_in(races):
         unsure = count(undecided, "comparison")
-        terminalreporter.write_line(f"{unsure} undecided: a longer --onnxperf-time narrows the interval", yellow=True)
+        terminalreporter.write_line(f"{unsure} undecided: increase --onnxperf-time to narrow the interval", yellow=True)
 
 
 def _kept(cases: Sequence[Case], limit: str | None) -> Iterator[dict[str, str]]:
-    """How the subjects of each case keep to the limit; the cases of a race stand together, as they were judged."""
+    """Whether each case's subjects stay within the limit; the cases of a race stand together, as they were judged."""
     from onnxperf.analyze.judges.gate import standings_in
 
     for _, group in itertools.groupby(cases, key=lambda case: case.model):

@@ -1,4 +1,4 @@
-"""Temporary folders that are marked while their process lives, so that those of a killed one are found and removed."""
+"""Temporary folders, marked while their process lives, so that those of killed processes are found and removed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LOCK = ".lock"
 
 
 def base_folder() -> Path:
-    """Where temporary files go on this machine."""
+    """The folder for temporary files on this machine."""
     return Path(os.environ.get(VARIABLE) or os.environ.get("TEMP") or Path(os.sep, "tmp"))
 
 
@@ -30,14 +30,14 @@ def make(folder: Path) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder with all that is in it."""
+    """Remove a folder and its contents."""
     import shutil  # commands start without it
 
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def remover(folder: Path) -> Callable[[], None]:
-    """What removes a folder in this process alone: a forked child that ends leaves the files of its parent in place."""
+    """A function that removes a folder in this process only: a forked child that ends keeps the files of its parent."""
     owner = os.getpid()
 
     def remove_own() -> None:
@@ -48,7 +48,7 @@ def remover(folder: Path) -> Callable[[], None]:
 
 
 def remove_abandoned(base: Path) -> None:
-    """Remove the folders of processes of this user that were killed."""
+    """Remove the folders of this user's killed processes."""
     if sys.platform == "win32":
         return
     import fcntl
@@ -56,7 +56,7 @@ def remove_abandoned(base: Path) -> None:
     with os.scandir(base) as entries:
         found = [each for each in entries if each.name.startswith(PREFIX) and each.is_dir(follow_symlinks=False)]
     for each in found:
-        with contextlib.suppress(OSError):  # it has no mark, or is in use, or went away meanwhile
+        with contextlib.suppress(OSError):  # it has no mark, is in use, or has gone meanwhile
             if each.stat(follow_symlinks=False).st_uid != os.getuid():
                 continue
             mark = os.open(Path(each.path, LOCK), os.O_RDWR | os.O_NOFOLLOW)
@@ -68,7 +68,7 @@ def remove_abandoned(base: Path) -> None:
 
 
 def _lock(folder: Path) -> None:
-    """The mark appears when it holds."""
+    """The mark appears once the lock is held."""
     if sys.platform == "win32":
         return
     import fcntl

@@ -152,7 +152,7 @@ def test_even_our_own_mistakes_do_not_cost_the_result(
 
 def test_a_run_of_another_kind_is_compared_with_nothing() -> None:
     api.keep(result_of(PLAN))
-    with pytest.raises(BadOption, match=r"is not a race \(it holds: EinsumPlan\)"):
+    with pytest.raises(BadOption, match=r"is not a race \(record: EinsumPlan\)"):
         compare_runs("last", "last")
 
 

@@ -137,11 +137,11 @@ def test_a_keras_model_with_a_layer_of_ones_own_is_checked_in_a_worker() -> None
         ("usable_source.py:take", "usable_source.py' has no function 'take'; choose from: make"),
         ("usable_source.py:number", "usable_source.py' has no function 'number'; choose from: make"),
         ("nowhere.pt2", "no such file: 'nowhere.pt2'"),
-        ("model.pt", "'model.pt' is a pickle, which may run any code when it is loaded: write a function that builds"),
-        ("model.PTH", "give FILE.py:function"),
+        ("model.pt", "'model.pt' is a pickle, which may run arbitrary code when loaded: write a function that builds"),
+        ("model.PTH", "pass FILE.py:function"),
         ("model.joblib", "is a pickle"),
         ("model.pkl", "is a pickle"),
-        ("model.h5", "is in the format that preceded .keras, which may hold code: write a function"),
+        ("model.h5", "is in the old format before .keras, which may contain code: write a function"),
     ],
 )
 def test_a_source_that_cannot_be_loaded_is_refused(
@@ -295,7 +295,7 @@ def test_keras_files_and_saved_models_are_sources_by_name(tmp_path: Path, monkey
 
     unsafe = keras.Sequential([keras.Input((3,)), keras.layers.Lambda(lambda x: x + 1)])
     unsafe.save(tmp_path / "unsafe.keras")
-    with pytest.raises(BadModel, match="cannot be loaded in the safe mode of Keras") as refused:
+    with pytest.raises(BadModel, match="cannot be loaded in Keras' safe mode") as refused:
         onnxperf.convert("unsafe.keras")
     assert "\n" not in str(refused.value)
 
@@ -332,7 +332,7 @@ def test_an_estimator_that_refuses_float32_is_called_with_float64_and_a_note_say
 
     features = np.random.default_rng(0).random((40, 3))
     kmeans = KMeans(3, n_init=1, random_state=0).fit(features)
-    note = "KMeans refuses float32, so it is called with float64, the type it was fitted on"
+    note = "KMeans rejects float32, so it is called with float64, the type it was fitted on"
     converted = onnxperf.convert(kmeans, features[:5])
     assert converted.ok
     assert note in converted.record.notes

@@ -220,7 +220,7 @@ def test_a_plan_whose_models_have_its_dimensions_is_fine_and_runs_no_code(
         ({"models": ["nowhere.onnx"]}, "no such file"),
         ({"models": ["trap.py"]}, "trap.py"),
         ({"dims": {"batch": [1, 2], "seq": 4}}, "unknown dimension 'seq'; choose from: batch, X.0"),
-        ({"dims": {"X.1": 4}}, "X.1=4: the model fixes this dimension at 10"),
+        ({"dims": {"X.1": 4}}, "X.1=4: this dimension is fixed at 10"),
         ({"models": ["zoo:tiny-linear"], "dims": {"seq": 4}}, "zoo:tiny-linear: unknown dimension 'seq'"),
         ({"models": ["zoo:tiny-linera"]}, "unknown model of the zoo"),
         ({"feeds": {"X": "nowhere.npy"}}, "does not exist"),

@@ -389,9 +389,9 @@ def test_a_module_that_knows_only_one_size_is_fixed_to_it(torch: Any) -> None:
 
 
 def test_a_module_needs_a_sample_of_its_inputs(torch: Any) -> None:
-    with pytest.raises(BadFeed, match="with a sample"):
+    with pytest.raises(BadFeed, match="needs a sample"):
         convert(two_inputs(torch))
-    with pytest.raises(BadFeed, match="the sample has 3 arrays, the module takes 2: ids, mask"):
+    with pytest.raises(BadFeed, match="the sample has 3 arrays, but the module takes 2: ids, mask"):
         convert(two_inputs(torch), (X, X, X))
 
 

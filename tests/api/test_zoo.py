@@ -126,6 +126,6 @@ def test_a_cache_that_cannot_be_made_is_one_line_that_names_the_way_out(
     (tmp_path / "cache").write_text("a file in its place")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with pytest.raises(
-        BadInput, match=r"zoo:tiny-linear cannot be built in .*; choose another folder .* XDG_CACHE_HOME=FOLDER"
+        BadInput, match=r"zoo:tiny-linear cannot be built in .*; choose another cache folder: XDG_CACHE_HOME=FOLDER"
     ):
         zoo_model("tiny-linear")

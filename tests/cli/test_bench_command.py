@@ -234,7 +234,7 @@ def test_casting_is_said(model: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert run(["bench", str(model), "--input", f"X={given}", "--cast", "--call", "all", *TINY]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "X is cast from float64 to float32 inside the timed call" in printed
-    assert "io-binding-inplace makes no copy" in printed
+    assert "io-binding-inplace does not copy its inputs" in printed
 
 
 def test_what_a_call_is_made_of_is_shown_where_asked(model: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -136,4 +136,4 @@ def test_a_folder_that_is_no_saved_model_is_one_line_too(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main.run(["convert", str(tmp_path), "-o", "m.onnx"]) == 2
-    assert "holds no saved_model.pb" in capsys.readouterr().err
+    assert "contains no saved_model.pb" in capsys.readouterr().err

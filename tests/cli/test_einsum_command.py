@@ -185,7 +185,7 @@ def test_a_model_without_einsum_stays_as_it_is(
     ("arguments", "said"),
     [
         ([ATTENTION.replace("->", "=>"), *SHAPES], "position"),
-        (["ij,jk->iz", "--shape", "3x4", "--shape", "4x5"], "output letter 'z' (position 9) is in no operand"),
+        (["ij,jk->iz", "--shape", "3x4", "--shape", "4x5"], "output letter 'z' (position 9) is not in any operand"),
         (["ij,jk", "--shape", "3x4", "--shape", "5x4"], "letter 'j' is 4 in operand 1 and 5 in operand 2"),
         (["ij,jk", "--shape", "3x4"], "2 operands and 1 shape"),
         (["ij,jk"], 'onnxperf einsum "ij,jk" --shape 8x16 --shape 16x32'),

@@ -145,7 +145,7 @@ def test_a_second_command_waits_for_the_first_and_takes_what_it_built(builder: F
     found = environment(NAME, note, builder)
     first.join(60)
     assert builder.built == [(NAME,)]
-    assert told == [f"environment {NAME}: waiting for another command that builds an environment"]
+    assert told == [f"environment {NAME}: waiting for another command that is building an environment"]
     assert found.name == NAME
 
 
@@ -189,5 +189,5 @@ def test_a_cache_that_cannot_be_written_is_one_line(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    with pytest.raises(BadInput, match=r"environments cannot be kept in .*: Not a directory; make it writable"):
+    with pytest.raises(BadInput, match=r"environments cannot be stored in .*: Not a directory; make it writable"):
         environment(NAME, build=builder)

@@ -48,7 +48,7 @@ def test_a_plan_runs_no_interpreter(tmp_path: Path) -> None:
     assert found is not None
     assert (found.python, found.python_version, found.packages) == (str(python), "", {})
     assert not (tmp_path / "was-run").exists()
-    with pytest.raises(BadOption, match="there is no such program"):
+    with pytest.raises(BadOption, match="no such program"):
         planned(str(tmp_path / "other"))
 
 
@@ -72,8 +72,8 @@ def test_our_path_does_not_reach_the_interpreter(tmp_path: Path, monkeypatch: py
     [
         ((3, 10, 13), FULL, "this is Python 3.10.13; expected 3.11 or newer"),
         ((2, 7, 18), {}, "this is Python 2.7.18; expected 3.11 or newer"),
-        ((3, 11, 7), {"numpy": "1.26"}, "msgspec missing there; install with: "),
-        ((3, 11, 7), {}, "numpy and msgspec missing there; install with: "),
+        ((3, 11, 7), {"numpy": "1.26"}, "msgspec not installed there; install with: "),
+        ((3, 11, 7), {}, "numpy and msgspec not installed there; install with: "),
     ],
 )
 def test_an_interpreter_without_what_a_worker_needs_is_refused(
@@ -91,7 +91,7 @@ def test_a_program_that_is_no_interpreter_is_refused(tmp_path: Path, line: str) 
 
 
 def test_a_folder_and_a_file_that_does_not_exist_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadOption, match="this is a folder; name its interpreter"):
+    with pytest.raises(BadOption, match="this is a folder; use its interpreter"):
         environment(str(tmp_path))
-    with pytest.raises(BadOption, match="there is no such program"):
+    with pytest.raises(BadOption, match="no such program"):
         environment(str(tmp_path / "python"))

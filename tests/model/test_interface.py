@@ -73,8 +73,8 @@ def test_an_output_that_is_an_input_too_gets_a_name_of_its_own() -> None:
     [
         (["a"], "1 name for 2 of the model: c, X"),
         (["a", "a"], "a is given twice"),
-        (["a", ""], "is not a name"),
-        (["a", "b\x1b[2J"], "is not a name"),
+        (["a", ""], "is not a printable name"),
+        (["a", "b\x1b[2J"], "is not a printable name"),
         (["a", "Y"], "belongs to another input or output"),
     ],
 )

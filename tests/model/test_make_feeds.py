@@ -102,7 +102,7 @@ def test_an_input_of_unknown_rank_takes_the_shape_that_is_given() -> None:
 
 REFUSALS: dict[str, tuple[InputOptions, dict[str, Any], type[BadInput], list[str]]] = {
     "unknown dimension": (InputOptions(dims={"bach": 2}), {}, BadOption, ["'bach'", "batch, Z.1, X.0"]),
-    "fixed dimension": (InputOptions(dims={"X.1": 2}), {}, BadOption, ["fixes", "10"]),
+    "fixed dimension": (InputOptions(dims={"X.1": 2}), {}, BadOption, ["fixed", "10"]),
     "negative dimension": (InputOptions(dims={"batch": -1}), {}, BadOption, ["batch=-1", "negative"]),
     "negative shape": (InputOptions(shapes={"X": (-1, 10)}), {}, BadOption, ["X=-1x10", "negative"]),
     "unknown input": (InputOptions(shapes={"Y": (1, 10)}), {}, BadOption, ["'Y'", "X, Z"]),
@@ -152,7 +152,7 @@ def test_contradictions_and_mistakes_get_one_line(
 
 
 RANGES = {
-    "fraction": (TensorProto.INT64, (0.5, 2), "whole numbers"),
+    "fraction": (TensorProto.INT64, (0.5, 2), "use integers"),
     "too small": (TensorProto.UINT8, (-1, 2), "uint8"),
     "too large": (TensorProto.INT4, (0, 8), "int4"),
     "of booleans": (TensorProto.BOOL, (0, 1), "bool"),
@@ -247,7 +247,7 @@ def test_indices_stay_inside_their_table_and_masks_are_ones() -> None:
     ids = feeds.arrays["ids"]
     assert (ids.min() >= 0, ids.max() <= 299, ids.max() > 200) == (True, True, True)
     assert (feeds.arrays["attention_mask"] == 1).all()
-    assert feeds.notes == ("ids stays below 300, the size of the table it indexes",)
+    assert feeds.notes == ("ids limited to 0–299 (embedding size)",)
 
 
 def test_a_range_replaces_the_bound_of_the_table() -> None:
@@ -357,7 +357,7 @@ def test_generated_indices_run_an_embedding() -> None:
 
 def test_an_input_with_more_axes_than_an_array_can_have_is_refused() -> None:
     model = open_model(bombs.BOMBS["many axes"]())
-    with pytest.raises(BadFeed, match="input 'x' has 65 axes, and an array of numpy has at most 64"):
+    with pytest.raises(BadFeed, match="input 'x' has 65 axes, but numpy arrays have at most 64"):
         make_feeds(model, InputOptions())
 
 
@@ -375,7 +375,8 @@ def test_what_is_free_is_asked_once_however_many_inputs_there_are(monkeypatch: p
     model = model_of(**{f"x{n}": (F, ("n", 10)) for n in range(500)})
     assert len(make_feeds(model, InputOptions()).arrays) == 500
     assert len(asked) == 1
-    with pytest.raises(BadFeed, match=r"^input 'x0' of shape 2x10 needs 80 B, .*; all 500 inputs need 40.0 kB; set "):
+    expected = r"^input 'x0' of shape 2x10 needs 80 B in each of 3 copies; .*; all 500 inputs need 40.0 kB; set "
+    with pytest.raises(BadFeed, match=expected):
         make_feeds(model, InputOptions(dims={"n": 2}))
 
 

@@ -180,7 +180,7 @@ REFUSALS: list[tuple[str, Callable[[Path], None], str]] = [
     ("a.npz", write_pickled_archive, "pickled"),
     ("a.npz", write_two, r"2 arrays \(a, b\)"),
     ("a.npz", write_text, "not a .npz file"),
-    ("a.npy", write_huge, "declares 4504 TB of values, and it holds"),
+    ("a.npy", write_huge, "declares 4504 TB of values, but it contains"),
     ("a.npy", write_negative, "negative"),
     ("a.npy", write_without_size, "truncated or damaged"),
     ("a.npy", write_high_rank, "truncated or damaged"),

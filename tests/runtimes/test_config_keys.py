@@ -78,12 +78,16 @@ def test_a_key_that_the_release_has_is_accepted(key: str, version: str) -> None:
     [
         ("session.intra_op.alow_spinning", "1.31.1", r"unknown session config entry .*from: session\.intra_op\.allow_"),
         ("threads", "1.31.1", r"unknown session config entry 'threads'; choose from: session\.disable_prepacking, "),
-        ("session.new", "1.40.0", r"\(known up to onnxruntime 1\.31; this is 1\.40\.0\)"),
-        ("mlas.use_lut_gemm", "1.20.1", r"'mlas\.use_lut_gemm' is new in onnxruntime 1\.24; 1\.20\.1 would ignore it"),
-        ("session.enable_dq_matmulnbits_fusion", "1.24.2", r"is new in onnxruntime 1\.24\.3"),
+        ("session.new", "1.40.0", r"\(checked against onnxruntime up to 1\.31; this is 1\.40\.0\)"),
+        (
+            "mlas.use_lut_gemm",
+            "1.20.1",
+            r"'mlas\.use_lut_gemm' was added in onnxruntime 1\.24; 1\.20\.1 would ignore it",
+        ),
+        ("session.enable_dq_matmulnbits_fusion", "1.24.2", r"was added in onnxruntime 1\.24\.3"),
         ("optimization.enable_memory_optimizer", "1.17.3", r"was removed after onnxruntime 1\.16; 1\.17\.3 would"),
         ("optimization.enable_memory_optimizer", "1.16.3", r"has no effect without a training build"),
-        ("ep.context_enable", "1.31.1", r"has no effect without a provider besides the CPU's"),
+        ("ep.context_enable", "1.31.1", r"has no effect without a provider other than the CPU's"),
         ("ep.nnapi.partitioning_stop_ops", "1.31.1", r"has no effect without the NNAPI provider"),
         ("session.compile_only", "1.31.1", r"has no effect without onnxruntime's own compiler"),
         ("memory.enable_memory_arena_shrinkage", "1.31.1", r"unknown session config entry"),
@@ -149,9 +153,9 @@ def test_another_value_is_refused_with_the_valid_ones(key: str, value: str, mess
 @pytest.mark.parametrize(
     ("name", "version", "message"),
     [
-        ("GeluFusion", "1.20.1", r"graph optimiser 'GeluFusion' was removed after onnxruntime 1\.19"),
-        ("GeluFusionL1", "1.19.2", r"is new in onnxruntime 1\.20"),
-        ("ConstantFold", "1.31.1", r"unknown graph optimiser 'ConstantFold'; choose from: ConstantFolding"),
+        ("GeluFusion", "1.20.1", r"graph optimizer 'GeluFusion' was removed after onnxruntime 1\.19"),
+        ("GeluFusionL1", "1.19.2", r"was added in onnxruntime 1\.20"),
+        ("ConstantFold", "1.31.1", r"unknown graph optimizer 'ConstantFold'; choose from: ConstantFolding"),
     ],
 )
 def test_a_graph_optimiser_that_the_release_lacks_is_one_line(name: str, version: str, message: str) -> None:

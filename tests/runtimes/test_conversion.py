@@ -37,7 +37,7 @@ def test_whatever_can_be_fitted_is_left_to_skl2onnx() -> None:
 
 
 def test_a_folder_with_a_saved_model_is_one(tmp_path: Path) -> None:
-    with pytest.raises(BadOption, match=r"holds no saved_model\.pb"):
+    with pytest.raises(BadOption, match=r"contains no saved_model\.pb"):
         framework_to_convert(tmp_path)
     (tmp_path / "saved_model.pb").touch()
     assert framework_to_convert(tmp_path).name == "tensorflow"
@@ -50,9 +50,9 @@ def test_a_folder_with_a_saved_model_is_one(tmp_path: Path) -> None:
         (3, "a int cannot be converted"),
         (
             "nowhere.tflite",
-            "expected FILE.py:function, module:function, a .keras or .pt2 file, or the folder of a saved_model",
+            "expected FILE.py:function, module:function, a .keras or .pt2 file, or a saved_model folder",
         ),
-        ("nowhere.h5", "is in the format that preceded .keras"),
+        ("nowhere.h5", "is in the old format before .keras"),
     ],
 )
 def test_what_is_no_model_is_refused(source: Any, said: str) -> None:
@@ -68,7 +68,7 @@ def test_a_converter_that_fails_is_one_line() -> None:
 
 
 def test_an_estimator_needs_a_sample() -> None:
-    with pytest.raises(BadFeed, match="with a sample of its inputs"):
+    with pytest.raises(BadFeed, match="needs a sample of its inputs"):
         export(find_framework("sklearn"), LinearRegression(), ExportRequest(sample=None))
 
 

@@ -60,7 +60,9 @@ def test_a_name_that_is_taken_stays_with_onnxperf(
     monkeypatch.syspath_prepend(tmp_path)  # a path that was not searched before
     assert runtimes() == ("ort", "numpy", "reference", "openvino", "broken", "empty", "toy")
     assert find_runtime("ort").records
-    assert caplog.messages == ["the runtime ort of package bad-runtimes is not used: onnxperf has one of that name"]
+    assert caplog.messages == [
+        "the runtime ort of package bad-runtimes is ignored: onnxperf already provides one with this name"
+    ]
 
 
 @pytest.mark.usefixtures("installed")
@@ -68,7 +70,7 @@ def test_a_name_that_is_taken_stays_with_onnxperf(
     ("name", "message"),
     [
         ("broken", r"the runtime 'broken' of package bad-runtimes cannot be loaded: ModuleNotFoundError: No module"),
-        ("empty", r"the runtime 'empty' of package bad-runtimes .*: bad_runtimes:NOTHING is not the description"),
+        ("empty", r"the runtime 'empty' of package bad-runtimes .*: bad_runtimes:NOTHING is not a RuntimeDescription"),
         ("tvm", r"unknown runtime 'tvm'; choose from: ort, numpy, reference, openvino, broken, empty, toy"),
     ],
 )

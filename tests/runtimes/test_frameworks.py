@@ -251,9 +251,9 @@ def test_torch_gets_arrays_of_all_kinds(torch: Any, array: Any, dtype: str) -> N
 @pytest.mark.parametrize(
     ("options", "arrays", "error", "message"),
     [
-        ({}, [np.array(["a"], dtype=object)], BadFeed, "torch has no tensors of type object"),
-        ({"input_names": ["a", "b"]}, [FIRST], BadFeed, "2 inputs, 1 arrays"),
-        ({"device": "cuda"}, [FIRST], BadOption, "no such device"),
+        ({}, [np.array(["a"], dtype=object)], BadFeed, "torch does not support tensors of type object"),
+        ({"input_names": ["a", "b"]}, [FIRST], BadFeed, "2 inputs, but got 1 arrays"),
+        ({"device": "cuda"}, [FIRST], BadOption, "does not find this device"),
         ({"device": "tpu"}, [], BadOption, "unknown device 'tpu'; choose from: cpu, cuda"),
         ({"call": "predict"}, [], BadOption, "unknown torch call 'predict'; choose from: call"),
     ],
@@ -302,8 +302,8 @@ def test_what_tensorflow_cannot_do_is_refused(keras: Any, saved_model: Path, tmp
     (tmp_path / "saved_model.pb").write_bytes(b"no model")
     cases: list[tuple[Any, list[Any], type[Exception], str]] = [
         (lambda: subject(tmp_path), [FIRST], BadModel, "cannot be loaded"),
-        (lambda: subject(saved_model), [FIRST], BadFeed, "has inputs minuend, subtrahend; 1 arrays"),
-        (lambda: subject(tf.Module()), [], BadOption, "give the path of a saved_model folder"),
+        (lambda: subject(saved_model), [FIRST], BadFeed, "has inputs minuend, subtrahend, but got 1 arrays"),
+        (lambda: subject(tf.Module()), [], BadOption, "use the path of a saved_model folder"),
         (lambda: subject(tf.saved_model.load(saved_model)), [], BadOption, "saved_model folder"),
         (lambda: KerasModel(Live(keras.layers.ReLU()), call="predict"), [FIRST], BadOption, "ReLU is a layer"),
         (lambda: KerasModel(Live(subtraction(keras, as_dictionary=True))), [FIRST], BadFeed, "has inputs minuend"),

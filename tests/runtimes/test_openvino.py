@@ -145,9 +145,9 @@ def _scatter(session: Session) -> None:
 @pytest.mark.parametrize(
     ("misuse", "error", "message"),
     [
-        (_give_an_initialiser, SubjectError, "initialiser 'W' is a constant for OpenVINO"),
-        (_cast_in_place, SubjectError, "io-binding-inplace makes no copy, so it cannot cast"),
-        (_scatter, BadFeed, "io-binding-fixed needs np.ascontiguousarray"),
+        (_give_an_initialiser, SubjectError, "initializer 'W' is a constant in OpenVINO"),
+        (_cast_in_place, SubjectError, "io-binding-inplace does not copy its inputs, so it cannot cast"),
+        (_scatter, BadFeed, "for io-binding-fixed, pass np.ascontiguousarray"),
     ],
 )
 def test_what_a_style_cannot_do_is_said(
@@ -169,7 +169,10 @@ def _bfloat16() -> bytes:
     [
         (model_of("g (string[2] X) => (string[2] Y) { Y = Identity(X) }"), "input 'X' has the type string"),
         (_bfloat16(), "input 'X' has the type bf16"),
-        (model_of("g (float[2] X) => (float[2] Y) { Y = ai.onnx.ml.Foo(X) }"), r"these operators: ai\.onnx\.ml\.Foo$"),
+        (
+            model_of("g (float[2] X) => (float[2] Y) { Y = ai.onnx.ml.Foo(X) }"),
+            r"unsupported operators: ai\.onnx\.ml\.Foo$",
+        ),
         (model_of("g (float[n] X) => (seq(float[n]) Y) { Y = SequenceConstruct(X, X) }"), "cannot load the model"),
         (b"no model", "cannot load the model"),
     ],

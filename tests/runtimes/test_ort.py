@@ -142,7 +142,7 @@ def test_strings_go_in_and_come_out(call: str) -> None:
 @pytest.mark.parametrize("call", ["ort-values", *BINDING])
 def test_string_inputs_cannot_be_bound(call: str) -> None:
     session = session_of("same (string[n] X) => (string[n] Y) { Y = Identity(X) }")
-    with pytest.raises(SubjectError, match="input 'X' holds strings, which this call style cannot bind"):
+    with pytest.raises(SubjectError, match="input 'X' is a string tensor, which this call style cannot bind"):
         session.bind(call, {"X": np.array(["a"], dtype=object)}, {})
 
 
@@ -187,7 +187,7 @@ def test_a_sequence_comes_out(zipmap: ort.OrtSession, call: str) -> None:
 @pytest.mark.parametrize("call", ["ort-values", *BINDING])
 def test_a_sequence_cannot_be_bound_and_the_reason_names_it(zipmap: ort.OrtSession, call: str) -> None:
     with pytest.raises(
-        SubjectError, match=r"output 'scores' is a seq\(map.*, and this call style .*tensors"
+        SubjectError, match=r"output 'scores' is a seq\(map.*, but this call style .*tensors"
     ) as refused:
         zipmap.bind(call, {"X": np.ones((1, 2), np.float32)}, {})
     assert "\n" not in refused.value.reason
@@ -205,7 +205,7 @@ NOT_CONTIGUOUS = {
 @pytest.mark.parametrize("call", BINDING)
 @pytest.mark.parametrize("layout", NOT_CONTIGUOUS)
 def test_a_binding_refuses_what_is_not_contiguous(layout: str, call: str) -> None:
-    with pytest.raises(BadFeed, match=rf"input 'X' is not contiguous; {call} needs np.ascontiguousarray\(X\)"):
+    with pytest.raises(BadFeed, match=rf"input 'X' is not contiguous; for {call}, pass np.ascontiguousarray\(X\)"):
         session_of(NEGATE).bind(call, {"X": NOT_CONTIGUOUS[layout]}, {})
 
 
@@ -229,7 +229,7 @@ def test_inputs_are_cast_within_the_call(call: str, dtype: str) -> None:
 
 
 def test_a_style_without_copies_cannot_cast() -> None:
-    with pytest.raises(SubjectError, match="io-binding-inplace makes no copy, so it cannot cast") as refused:
+    with pytest.raises(SubjectError, match="io-binding-inplace does not copy its inputs, so it cannot cast") as refused:
         session_of(NEGATE).bind("io-binding-inplace", {"X": np.ones((2, 2))}, {"X": "float32"})
     assert refused.value.status == "skipped"
 

@@ -74,9 +74,9 @@ def test_an_empty_store_says_so(tmp_path: Path) -> None:
 
     with open_store(tmp_path / "empty.sqlite") as store:
         client = TestClient(application(store))
-        assert "No run was kept yet." in client.get("/").text
-        assert "Nothing matches." in client.get("/?q=x").text
-        assert "No race of a model was kept yet." in client.get("/history").text
+        assert "No runs saved yet." in client.get("/").text
+        assert "No matching runs." in client.get("/?q=x").text
+        assert "No race of a model saved yet." in client.get("/history").text
 
 
 @pytest.mark.parametrize("name", ["before", "hostile", "check"])
@@ -117,19 +117,19 @@ def test_one_run_leads_to_a_form_for_the_other(client: Client, kept: Kept) -> No
 @pytest.mark.parametrize(
     ("path", "status", "words"),
     [
-        ("/nothing", 404, "There is no such page."),
-        ("/runs", 404, "There is no such page."),
-        ("/runs/zzzzzz", 404, "There is no run &#39;zzzzzz&#39;."),
-        ("/compare?first=zzzzzz&second=last", 404, "There is no run &#39;zzzzzz&#39;."),
+        ("/nothing", 404, "Page not found."),
+        ("/runs", 404, "Page not found."),
+        ("/runs/zzzzzz", 404, "Run &#39;zzzzzz&#39; not found."),
+        ("/compare?first=zzzzzz&second=last", 404, "Run &#39;zzzzzz&#39; not found."),
         ("/compare?first=last&second=last", 400, "is not a race"),
         ("/compare?run=a&run=b&run=c", 400, "run: "),
         ("/?page=0", 400, "page: "),
         ("/?page=x", 400, "page: "),
         (f"/?q={'x' * 301}", 400, "q: "),
-        ("/history?model=zzz.onnx", 404, "There is no race of zzz.onnx."),
+        ("/history?model=zzz.onnx", 404, "No race of zzz.onnx found."),
         ("/history?model=resnet.onnx&group_by=moon", 400, "choose from: version"),
-        ("/docs", 404, "There is no such page."),
-        ("/redoc", 404, "There is no such page."),
+        ("/docs", 404, "Page not found."),
+        ("/redoc", 404, "Page not found."),
     ],
 )
 def test_what_is_not_there_is_a_page_with_one_line(client: Client, path: str, status: int, words: str) -> None:
@@ -142,8 +142,8 @@ def test_what_is_not_there_is_a_page_with_one_line(client: Client, path: str, st
 @pytest.mark.parametrize(
     ("path", "status", "words"),
     [
-        ("/api/nothing", 404, "There is no such page."),
-        ("/api/runs/zzzzzz", 404, "There is no run 'zzzzzz'."),
+        ("/api/nothing", 404, "Page not found."),
+        ("/api/runs/zzzzzz", 404, "Run 'zzzzzz' not found."),
         ("/api/compare?first=last", 400, "second: Field required"),
         ("/api/compare?first=last&second=last", 400, "is not a race"),
         ("/api/runs?limit=501", 400, "limit: "),

@@ -117,7 +117,7 @@ def test_the_variable_has_the_token_too(kept: Kept, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("token", ["", "short", "x" * 15])
 def test_a_token_that_can_be_guessed_is_refused(kept: Kept, token: str) -> None:
-    with pytest.raises(BadOption, match="the token is too short; give at least 16 characters"):
+    with pytest.raises(BadOption, match="the token is too short; use at least 16 random characters"):
         open_door(kept.where, "0.0.0.0", 0, token)
 
 
@@ -128,7 +128,7 @@ def test_a_port_that_is_taken_is_named(kept: Kept, capsys: pytest.CaptureFixture
     said = capsys.readouterr()
     assert said.out == ""
     assert f"cannot listen at 127.0.0.1 port {port}: Address already in use" in said.err
-    assert "choose another --port (0 takes a free one) or --host" in said.err
+    assert "choose another --port (0 for any free one) or --host" in said.err
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_an_address_that_does_not_exist_is_one_line(kept: Kept, host: str, port:
 
 def test_a_store_that_does_not_exist_is_not_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["serve", "--store", str(tmp_path / "none.sqlite")]) == 2
-    assert f"there is no store at {tmp_path / 'none.sqlite'} yet" in capsys.readouterr().err
+    assert f"no store at {tmp_path / 'none.sqlite'} yet" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

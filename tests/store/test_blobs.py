@@ -56,7 +56,7 @@ def header(version: int = 1, columns: int = 1, rows: int = 1) -> bytes:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (header(version=2), "use a newer one"),
+        (header(version=2), "use a newer onnxperf"),
         (header(version=0), "contradicts"),
         (header(columns=7), "contradicts"),
         (header(rows=2**32 - 1) + zlib.compress(bytes(1000)), "contradicts"),
@@ -81,7 +81,7 @@ def test_bytes_after_the_end_are_noticed() -> None:
 
 
 def test_a_number_beyond_64_bits_cannot_be_kept() -> None:
-    with pytest.raises(StoreError, match=r"^a time or a count does not fit into 64 bits, and cannot be kept$"):
+    with pytest.raises(StoreError, match=r"^a time or a count exceeds 64 bits and cannot be stored$"):
         pack_times([2**63])
 
 

@@ -71,19 +71,19 @@ def test_other_records_come_back_whole(store: Store) -> None:
     run = store.keep(CHECK, "check", "differs", answer="no")
     assert store.load_record(run) == CHECK
     assert (store.find(run).command, store.find(run).status, store.find(run).answer) == ("", "differs", "no")
-    with pytest.raises(BadOption, match=rf"run {run} is not a race \(it holds: Check\)"):
+    with pytest.raises(BadOption, match=rf"run {run} is not a race \(record: Check\)"):
         store.load(run)
 
 
 def test_a_record_that_has_no_place_is_refused(store: Store) -> None:
-    with pytest.raises(StoreError, match="a Machine cannot be kept"):
+    with pytest.raises(StoreError, match="a Machine cannot be saved"):
         store.keep(examples.machine(), "bench")
     assert store.runs() == []
 
 
 def test_a_run_of_a_newer_format_is_refused(store: Store) -> None:
     run = store.keep(examples.bench(version=newest_version(Bench) + 1), "bench")
-    with pytest.raises(StoreError, match=r"format version \d+, and this onnxperf reads up to"):
+    with pytest.raises(StoreError, match=r"format version \d+, but this onnxperf reads up to"):
         store.load(run)
 
 
@@ -160,7 +160,7 @@ def test_an_id_may_be_cut_and_last_is_the_newest(store: Store, monkeypatch: pyte
     for _ in range(3):
         store.keep(CHECK, "check")
     assert [store.find(text).id for text in ("lonuki", "b", "BAFI", "last")] == ["lonuki", "bafido", "bafido", "bafido"]
-    with pytest.raises(BadOption, match="several runs start with 'lo': lonuka, lonuki"):
+    with pytest.raises(BadOption, match="several run ids start with 'lo': lonuka, lonuki"):
         store.find("lo")
 
 

@@ -15,7 +15,7 @@ from tests.render.profile import examples
 
 def test_a_diff_of_a_newer_version_is_refused(store: Store) -> None:
     run = store.keep(replace(examples.diff(), version=newest_version(Diff) + 1), "diff")
-    with pytest.raises(StoreError, match="format version 2, and this onnxperf reads up to 1"):
+    with pytest.raises(StoreError, match="format version 2, but this onnxperf reads up to 1"):
         store.load_record(run)
 
 

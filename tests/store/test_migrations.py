@@ -66,7 +66,7 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(old_store: Path, monkeypat
 def test_a_newer_store_is_refused_in_one_line(old_store: Path) -> None:
     with closing(sqlite3.connect(old_store)) as connection, connection:
         connection.execute("UPDATE onnxperf_schema SET version = 99")
-    with pytest.raises(StoreError, match="schema version 99, and this onnxperf reads up to") as caught:
+    with pytest.raises(StoreError, match="schema version 99, but this onnxperf reads up to") as caught:
         open_store(old_store)
     assert "\n" not in str(caught.value)
 

@@ -91,9 +91,9 @@ def test_a_missing_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) 
         ("mysql://secret@localhost/db", r"no store at mysql://…: expected a file, or postgresql://"),
         ("http://example.com", "expected a file"),
         ("postgresql://host:port/db", "expected a file"),
-        ("sqlite://", "in memory keeps nothing"),
-        ("sqlite:///:memory:", "in memory keeps nothing"),
-        (".", "is a folder; give a file"),
+        ("sqlite://", "in memory would not be saved"),
+        ("sqlite:///:memory:", "in memory would not be saved"),
+        (".", "is a folder; use a file"),
         ("nowhere/runs.sqlite", "its folder does not exist"),
     ],
 )

@@ -163,7 +163,7 @@ def test_a_folder_with_other_uses_stays_as_it_is(where: str, tmp_path: Path, bef
         spool_of(where).add(*whole_run(examples.bench(), "bench"))
         assert mode(spool_of(where).folder) == 0o700
     else:
-        with pytest.raises(StoreError, match=r"^the spool \S+ can be written by other users; set ONNXPERF_SPOOL to"):
+        with pytest.raises(StoreError, match=r"^the spool \S+ is writable by other users; set ONNXPERF_SPOOL to"):
             spool_of(where).add(*whole_run(examples.bench(), "bench"))
     assert mode(shared) == before
 

@@ -1,4 +1,4 @@
-"""What a cluster is to the dispatcher: nodes that come and go, each with one job at most; tests have a fake."""
+"""A cluster as seen by the dispatcher: nodes that come and go, each with at most one job; tests use a fake."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
 Contents = Path | bytes
-"""Of a file that travels: where it is, or what it holds."""
+"""Content of a file sent to nodes: its path, or its bytes."""
 
 
 class ClusterNode(NamedTuple):
     """A machine of the cluster."""
 
     id: str
-    """Given by the cluster; a node that joins again has another one."""
+    """Assigned by the cluster; a node that rejoins gets a new one."""
     name: str
-    """What people call it; no two nodes that live at the same time have the same."""
+    """Its name for people, unique among the nodes alive at the same time."""
 
 
 class JobLoad(NamedTuple):
-    """What a job takes along."""
+    """The data sent with a job."""
 
     function: str
-    """`module:function` of this package, which gets the payload, the folder of the files and where to report."""
+    """`module:function` of this package, called with the payload, the files' folder and a reporting function."""
     payload: bytes
     files: Mapping[str, Contents]
-    """By their names in the folder, which tell their contents: each travels to a node once."""
+    """By name in the folder, derived from the contents: each is sent to a node once."""
 
 
 @dataclass(frozen=True)
 class NodeJob:
-    """Something to be run on one node."""
+    """A task to run on one node."""
 
     key: str
-    """No other job has it."""
+    """Unique among the jobs."""
     pack: Callable[[], JobLoad]
-    """Called when a node is free; what it raises ends the dispatcher."""
+    """Called when a node is free; an exception ends the dispatcher."""
     node: str = ""
-    """Name of the node that must run it; empty where any may."""
+    """Name of the node that must run it; empty if any may."""
 
 
 class Ended(NamedTuple):
@@ -47,20 +47,20 @@ class Ended(NamedTuple):
 
     node: ClusterNode
     answer: bytes | None
-    """None where it was lost."""
+    """None if the job was lost."""
     reason: str = ""
-    """Why it was."""
+    """Why it was lost."""
 
 
 class NodeReport(NamedTuple):
-    """What a node is doing."""
+    """The current activity of a node."""
 
     done: float
     text: str
 
 
 class Event(NamedTuple):
-    """What became of a job."""
+    """A change in the state of a job."""
 
     kind: Literal["begun", "answered", "lost"]
     job: NodeJob
@@ -74,28 +74,28 @@ class Cluster(Protocol):
 
     @property
     def joining(self) -> bool:
-        """Whether a node may become ready that is not yet."""
+        """Whether a node may still become ready."""
 
     def alive(self) -> Sequence[ClusterNode]:
         """The nodes that are alive, ready or not."""
 
     def nodes(self) -> Sequence[ClusterNode]:
-        """The nodes that are alive and ready for jobs, those with a job included."""
+        """The nodes that are alive and ready for jobs, including busy ones."""
 
     def start(self, node: ClusterNode, load: JobLoad) -> None:
-        """Give a node its job; it has none."""
+        """Assign a job to an idle node."""
 
     def wait(self, seconds: float) -> Sequence[Ended]:
-        """Jobs that have ended, as soon as there is one; none where nothing ends in time."""
+        """Jobs that have ended, as soon as there is one; none if nothing ends in time."""
 
     def reports(self) -> Mapping[str, NodeReport]:
-        """What the nodes with a job are doing, by their ids."""
+        """The activity of the busy nodes, by id."""
 
     def release(self, node: ClusterNode) -> None:
-        """The node gets no further job."""
+        """Assign no further jobs to the node."""
 
     def stop(self) -> None:
-        """Ask all jobs to end soon, and to answer with what they have."""
+        """Ask all jobs to end soon, and to return what they have."""
 
     def close(self) -> None:
-        """End all jobs, and leave nothing behind on any node."""
+        """End all jobs, and clean up all nodes."""

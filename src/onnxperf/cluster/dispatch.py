@@ -1,4 +1,4 @@
-"""Which job runs where: every job once, one at a time on each node, on nodes that are alive."""
+"""Decides which job runs where: every job once, one at a time on each node, on nodes that are alive."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Iterator
 from onnxperf.cluster.base import Cluster, ClusterNode, Ended, Event, NodeJob
 
 POLL_S = 0.5
-"""Between two looks at the cluster: nodes may have joined, and reports are shown."""
+"""Interval between checks of the cluster: nodes may have joined, and reports are shown."""
 GRACE_S = 8.0
-"""For jobs that were asked to stop: a race stops between two blocks."""
+"""Time limit for jobs asked to stop: a race stops between two blocks."""
 
 
 class Dispatcher:
-    """Gives jobs to nodes; a job that was lost is not run again."""
+    """Assigns jobs to nodes; a lost job is not rerun."""
 
     def __init__(self, jobs: Iterable[NodeJob], cluster: Cluster, clock: Callable[[], float] = time.monotonic) -> None:
         self._waiting = deque(jobs)
@@ -25,16 +25,16 @@ class Dispatcher:
 
     @property
     def waiting(self) -> list[NodeJob]:
-        """Jobs that were not begun."""
+        """Jobs that have not begun."""
         return list(self._waiting)
 
     @property
     def running(self) -> dict[ClusterNode, NodeJob]:
-        """The job that each node has now."""
+        """The current job of each node."""
         return dict(self._running)
 
     def events(self, look: Callable[[], None] = lambda: None) -> Iterator[Event]:
-        """Run all jobs, until none is left or no node can run those that are; `look` is called now and then."""
+        """Run all jobs, until none is left or no node can run the remaining ones; `look` is called periodically."""
         while self._waiting or self._running:
             yield from self._begin()
             if not self._running and not self._cluster.joining:
@@ -43,12 +43,12 @@ class Dispatcher:
             look()
 
     def stop(self) -> Iterator[Event]:
-        """Let running jobs end early; those that take too long, or end without an answer, stay in `running`."""
+        """Let running jobs end early; those that take too long, or end without a result, stay in `running`."""
         self._cluster.stop()
         end, unanswered = self._clock() + GRACE_S, dict[ClusterNode, NodeJob]()
         while self._running and (left := end - self._clock()) > 0:
             for event in self._ended(min(POLL_S, left)):
-                if event.kind == "lost":  # by the interruption, most likely
+                if event.kind == "lost":  # most likely because of the interruption
                     unanswered[event.node] = event.job
                 else:
                     yield event
@@ -65,7 +65,7 @@ class Dispatcher:
             load = job.pack()
             self._waiting.remove(job)
             self._running[node] = job
-            yield Event("begun", job, node)  # known before it runs
+            yield Event("begun", job, node)  # reported before it runs
             self._cluster.start(node, load)
 
     def _next(self, node: ClusterNode) -> NodeJob | None:

@@ -1,4 +1,4 @@
-"""A Ray of our own on this machine: all of it is below a guardian, which ends it when this process ends, however."""
+"""Our own Ray on this machine: all its processes are below a guardian, which ends them when this process ends."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from onnxperf.errors import BadOption
 from onnxperf.wording.names import one_line, shortened
 
 LONGEST = 200
-"""Characters of what Ray says."""
+"""Maximum number of characters of Ray's output."""
 _LONGEST_BASE = 107 - len("/ray-12345678/session_2026-01-01_00-00-00_123456_1234567/sockets/plasma_store")
-"""Characters of a folder below which the paths of Ray's sockets are not too long for the kernel."""
+"""Maximum length of a folder name, so that the paths of Ray's sockets in it are not too long for the kernel."""
 _END_S = 20.0
 _KILL_S = 1.0
 _PR_SET_CHILD_SUBREAPER = 36
 _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_worker_niceness": "0",  # 15 unless set: others on the machine would come first
-    "RAY_memory_monitor_refresh_ms": "0",  # or it would end a case that the kernel lets live
+    "RAY_worker_niceness": "0",  # the default is 15: other processes would have priority
+    "RAY_memory_monitor_refresh_ms": "0",  # or it would kill cases that the kernel allows
 }
 
 
 @contextlib.contextmanager
 def local_ray() -> Iterator[IO[bytes]]:
-    """Start a Ray; what is yielded will have its address (`address_in`). At the end, nothing of it is left."""
+    """Start a Ray; yields the stream that will contain its address (`address_in`). At the end, all of it is gone."""
     folder = _folder()
     try:
         paths = [path or str(Path.cwd()) for path in sys.path]
@@ -63,7 +63,7 @@ def local_ray() -> Iterator[IO[bytes]]:
 
 
 def address_in(answer: IO[bytes]) -> str:
-    """The address of a Ray that was started, once it is there."""
+    """The address of a started Ray, as soon as it is known."""
     line = answer.readline()
     found = json.loads(line) if line else {"error": "its process ended"}
     if "error" in found:
@@ -82,7 +82,7 @@ def _command(role: str, folder: Path) -> list[str]:
 
 def _end(guardian: subprocess.Popen[bytes]) -> None:
     try:
-        guardian.communicate(timeout=_END_S)  # which closes its input: the guardian waits for that
+        guardian.communicate(timeout=_END_S)  # this closes its input, for which the guardian waits
     except subprocess.TimeoutExpired:
         guardian.kill()
 
@@ -91,14 +91,14 @@ def _end(guardian: subprocess.Popen[bytes]) -> None:
 
 
 def _guard(folder: Path) -> None:
-    """Let a process start Ray, wait until the one above has ended, or is done, and kill all that is below."""
+    """Let a process start Ray, wait until the parent has ended or is done, and kill all descendants."""
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), lambda *_: None)  # unlike SIG_IGN, not inherited
-    if sys.platform == "linux":  # a process whose parent has ended becomes a child of this one
+    if sys.platform == "linux":  # orphaned descendants become children of this process
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     with subprocess.Popen(_command(_start.__name__, folder), stdin=subprocess.PIPE):
-        os.dup2(2, 1)  # the address comes from the other one, or never
+        os.dup2(2, 1)  # only the other process may write the address
         os.read(0, 1)
         _kill_all_below()
     shutil.rmtree(folder, ignore_errors=True)
@@ -113,14 +113,14 @@ def _kill_all_below() -> None:
 
 
 def _start(folder: Path) -> None:
-    """Start Ray, say where, and keep it while the guardian lives."""
+    """Start Ray, print its address, and keep it while the guardian lives."""
     ray: Any = importlib.import_module("ray")
     logging.getLogger("ray").setLevel(logging.CRITICAL)
-    # Its one processor is for our one process: Ray starts a process for each.
+    # One processor for our one process: Ray starts one process per processor.
     options = {"num_cpus": 1, "include_dashboard": False, "_temp_dir": str(folder)}
     try:
         context = ray.init("local", log_to_driver=False, configure_logging=False, **options)
-    except Exception as error:  # Ray raises almost anything
+    except Exception as error:  # Ray may raise almost any error
         print(json.dumps({"error": shortened(one_line(error) or type(error).__name__, LONGEST)}), flush=True)
         return
     print(json.dumps({"address": context.address_info["gcs_address"]}), flush=True)

@@ -1,4 +1,4 @@
-"""What runs on a node of the cluster: one process for all of its jobs, with a folder that goes with it."""
+"""Runs on a node of the cluster: one process for all its jobs, with a folder that is removed with it."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from typing import Any
 from onnxperf import scratch
 
 _REPORT_S = 0.5
-"""Between two reports: each is a message."""
+"""Seconds between two reports: each is a message."""
 _OF_RAY = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-"""What Ray sets by the processors that it reserves; workers get numbers of their own."""
+"""Set by Ray according to the reserved processors; workers get their own values."""
 
 Reporter = Callable[[float, str], None]
 
 
 def versions_here() -> dict[str, str]:
-    """What must be the same on all nodes."""
+    """Versions that must be the same on all nodes."""
     try:
         own = version("onnxperf")
-    except PackageNotFoundError:  # from a folder of sources
+    except PackageNotFoundError:  # from a source folder
         own = ""
     return {"onnxperf": own, "Python": ".".join(platform.python_version_tuple()[:2])}
 
@@ -39,7 +39,7 @@ class NodeRunner:
     def __init__(self) -> None:
         for name in _OF_RAY:
             os.environ.pop(name, None)
-        with contextlib.suppress(OSError, AttributeError):  # only root may; else a note says so
+        with contextlib.suppress(OSError, AttributeError):  # only root may; else a note reports it
             os.setpriority(os.PRIO_PROCESS, 0, 0)
         base = scratch.base_folder()
         self._folder = base / scratch.name_of_folder()
@@ -49,11 +49,11 @@ class NodeRunner:
         os.environ[scratch.VARIABLE] = tempfile.tempdir = str(self._folder)
 
     def versions(self) -> dict[str, str]:
-        """What is installed here."""
+        """The versions installed here."""
         return versions_here()
 
     def run(self, function: str, payload: bytes, files: Mapping[str, Any], reports: Any, name: str) -> bytes:
-        """Run a job; files are written where they are not there from an earlier one."""
+        """Run a job; files are written unless they exist from an earlier one."""
         import ray
 
         folder = self._folder / "files"
@@ -77,7 +77,7 @@ def function_named(text: str) -> Callable[[bytes, Path, Reporter], bytes]:
 
 
 def write_once(folder: Path, name: str, contents: Callable[[], Any]) -> None:
-    """Write a file below a folder, unless it is there."""
+    """Write a file below a folder, unless it exists."""
     place = PurePosixPath(name)
     if place.is_absolute() or ".." in place.parts:
         raise ValueError(f"{name!r} is outside the folder of the node")
@@ -92,7 +92,7 @@ def write_once(folder: Path, name: str, contents: Callable[[], Any]) -> None:
 
 
 def report_to(reports: Any, name: str, ray: Any, clock: Callable[[], float] = time.monotonic) -> Reporter:
-    """Tell the driver what goes on; a job that it asks to stop is interrupted, between two blocks, as by Ctrl-C."""
+    """Report to the driver; if it asks a job to stop, the job is interrupted between two blocks, as by Ctrl-C."""
     last = [clock() - _REPORT_S]
     answers: list[Any] = []
 
@@ -100,7 +100,7 @@ def report_to(reports: Any, name: str, ray: Any, clock: Callable[[], float] = ti
         if clock() - last[0] < _REPORT_S:
             return
         last[0] = clock()
-        with contextlib.suppress(ray.exceptions.RayError):  # what was measured must not be lost to a lost report
+        with contextlib.suppress(ray.exceptions.RayError):  # a lost report must not lose measurements
             if answers and ray.wait(answers, timeout=0)[0] and ray.get(answers.pop()):
                 raise KeyboardInterrupt
             if not answers:
@@ -110,14 +110,14 @@ def report_to(reports: Any, name: str, ray: Any, clock: Callable[[], float] = ti
 
 
 class Reports:
-    """Where nodes report to; it tells them whether they should stop."""
+    """Receives the nodes' reports, and replies whether they should stop."""
 
     def __init__(self) -> None:
         self._notes: dict[str, tuple[float, str]] = {}
         self._stopped = False
 
     def note(self, name: str, done: float, text: str) -> bool:
-        """Keep the last report of a node; returns whether its job should stop."""
+        """Store the last report of a node; returns whether its job should stop."""
         self._notes[name] = (done, text)
         return self._stopped
 

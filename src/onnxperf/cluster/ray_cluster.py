@@ -1,4 +1,4 @@
-"""A cluster of Ray: one process on each node that reserves all of it, and runs one job at a time."""
+"""A Ray cluster: one process on each node that reserves the whole node, and runs one job at a time."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from onnxperf.cluster.ray_connection import connected, silence
 from onnxperf.wording.names import one_line, shortened
 
 RESOURCE = "onnxperf_node"
-"""Where nodes have this resource, only they take jobs, and a job takes one of it instead of all processors."""
+"""If nodes have this resource, only they get jobs, and a job takes one unit of it instead of all processors."""
 _REPORT_S = 2.0
 _CLOSE_S = 5.0
 _MOST_TRIES = 3
-"""Processes that may fail to start on a node before it is left alone."""
+"""Number of processes that may fail to start on a node before it is ignored."""
 
 
 @dataclass(eq=False)
 class _Process:
-    """The process of ours on a node, and what it is asked."""
+    """Our process on a node, and its pending request."""
 
     node: ClusterNode
     actor: Any
     asked: Any
-    """Its next answer; None where it has nothing to do."""
+    """Its next answer; None if it is idle."""
     ready: bool = False
-    """It has answered which versions it has."""
+    """It has reported its versions."""
 
 
 @contextlib.contextmanager
 def open_cluster(on: str, warn: Callable[[str], None]) -> Iterator[RayCluster]:
-    """The cluster at an address, or one of our own on this machine; `warn` gets what is wrong with a node."""
+    """The cluster at an address, or our own on this machine; `warn` receives problems with nodes."""
     with connected(on) as ray:
         cluster = RayCluster(ray, warn)
         try:
@@ -47,7 +47,7 @@ def open_cluster(on: str, warn: Callable[[str], None]) -> Iterator[RayCluster]:
 
 
 class RayCluster:
-    """The nodes of a Ray that this process is connected to."""
+    """The nodes of the Ray that this process is connected to."""
 
     def __init__(self, ray: Any, warn: Callable[[str], None]) -> None:
         self._ray = ray
@@ -57,13 +57,13 @@ class RayCluster:
         """Nodes that get no (further) job."""
         self._tries: Counter[str] = Counter()
         self._names: dict[str, str] = {}
-        """Of all nodes that were ever seen: a name does not change while others come and go."""
+        """Names of all nodes ever seen: a name does not change while others come and go."""
         self._files: dict[str, Any] = {}
         self._reports = ray.remote(Reports).options(num_cpus=0).remote()
 
     @property
     def joining(self) -> bool:
-        """Whether a process of ours has not answered yet; where a node is busy, it waits for it."""
+        """Whether one of our processes has not answered yet; on a busy node, it waits for its turn."""
         return any(not each.ready for each in self._processes.values())
 
     def alive(self) -> Sequence[ClusterNode]:
@@ -71,7 +71,7 @@ class RayCluster:
         return list(self._alive())
 
     def nodes(self) -> Sequence[ClusterNode]:
-        """The nodes that are alive, and have a process of ours that is ready."""
+        """The nodes that are alive and on which our process is ready."""
         alive = self._alive()
         for node, resources in alive.items():
             if node.id not in self._processes and node.id not in self._left_alone:
@@ -79,13 +79,13 @@ class RayCluster:
         return [each.node for each in self._processes.values() if each.ready and each.node in alive]
 
     def start(self, node: ClusterNode, load: JobLoad) -> None:
-        """Give a node its job; its files travel when the node asks for them."""
+        """Assign a job to a node; its files are sent when the node requests them."""
         process = self._processes[node.id]
         files = {name: self._put(name, contents) for name, contents in load.files.items()}
         process.asked = process.actor.run.remote(load.function, load.payload, files, self._reports, node.id)
 
     def wait(self, seconds: float) -> Sequence[Ended]:
-        """Jobs that have ended; processes that have answered which versions they have become ready."""
+        """Jobs that have ended; processes that have reported their versions become ready."""
         asked = {each.asked: each for each in self._processes.values() if each.asked is not None}
         if not asked:
             return []
@@ -101,7 +101,7 @@ class RayCluster:
         return ended
 
     def reports(self) -> Mapping[str, NodeReport]:
-        """What the nodes are doing; nothing, where that is not known."""
+        """The activity of the nodes; empty if unknown."""
         try:
             notes = self._ray.get(self._reports.notes.remote(), timeout=_REPORT_S)
         except self._ray.exceptions.RayError:
@@ -116,7 +116,7 @@ class RayCluster:
             self._end([process])
 
     def stop(self) -> None:
-        """Let all jobs be interrupted."""
+        """Interrupt all jobs."""
         with contextlib.suppress(self._ray.exceptions.RayError):
             self._ray.get(self._reports.stop.remote(), timeout=_REPORT_S)
 
@@ -143,7 +143,7 @@ class RayCluster:
         return ClusterNode(number, self._names[number])
 
     def _process(self, node: ClusterNode, resources: Mapping[str, float]) -> _Process:
-        """A process that reserves a whole node; it dies with this one, and is never started again by Ray."""
+        """A process that reserves a whole node; it dies with this one, and Ray never restarts it."""
         strategy = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node.id, soft=False)
         whole = {"num_cpus": resources.get("CPU", 0), "num_gpus": resources.get("GPU", 0)}
         taken = {"num_cpus": 0, "resources": {RESOURCE: 1}} if resources.get(RESOURCE, 0) >= 1 else whole
@@ -155,20 +155,20 @@ class RayCluster:
         return _Process(node, actor, actor.versions.remote())
 
     def _admit(self, process: _Process, answer: Any) -> None:
-        """A node that has what we have becomes ready; else it is left alone."""
+        """A node with the same versions becomes ready; others are ignored."""
         node = process.node
         try:
             found, ours = self._ray.get(answer), versions_here()
-            wrong = [f"{what} {found.get(what) or '?'}, and this is {each}" for what, each in ours.items()]
-            problem = "" if found == ours else f"it has {'; '.join(wrong)}; install the same there"
+            wrong = [f"{what} {found.get(what) or '?'} instead of {each}" for what, each in ours.items()]
+            problem = "" if found == ours else f"it has {'; '.join(wrong)}; install the same versions there"
         except self._ray.exceptions.RayError as error:
             del self._processes[node.id]
             self._tries[node.id] += 1
             missing = "No module named 'onnxperf" in str(error)
             if self._tries[node.id] < _MOST_TRIES and not missing:
-                return  # it is tried again, if the node is still alive
+                return  # retried if the node is still alive
             cause = shortened(one_line(error), LONGEST)
-            problem = "onnxperf is not installed there" if missing else f"no process starts there: {cause}"
+            problem = "onnxperf is not installed there" if missing else f"no process can be started there: {cause}"
         if problem:
             self._warn(f"the node {node.name} is not used: {problem}")
             self.release(node)
@@ -181,20 +181,20 @@ class RayCluster:
         node, errors = process.node, self._ray.exceptions
         try:
             return Ended(node, self._ray.get(answer))
-        except errors.RayTaskError as error:  # a mistake of ours
+        except errors.RayTaskError as error:  # a bug of ours
             cause = error.cause or error
             reason = f"unexpected {type(cause).__name__} on the node {node.name}: {one_line(cause)}"
             return Ended(node, None, shortened(reason, LONGEST))
         except errors.RayError as error:
             self._processes.pop(node.id, None)
-            self._kill(process)  # it may only be out of reach
+            self._kill(process)  # it may just be unreachable
             return Ended(node, None, self._cause(node, error))
 
     def _cause(self, node: ClusterNode, error: Exception) -> str:
         if node not in self._alive() or "node has died" in str(error) or "node was terminated" in str(error):
             return f"the node {node.name} died"
         if isinstance(error, self._ray.exceptions.ActorUnavailableError):
-            return f"the node {node.name} died, or cannot be reached"
+            return f"the node {node.name} died or is unreachable"
         return f"the process on the node {node.name} was killed"
 
     def _put(self, name: str, contents: Contents) -> Any:
@@ -207,7 +207,7 @@ class RayCluster:
         return self._files[name]
 
     def _end(self, processes: Sequence[_Process]) -> None:
-        """Let idle processes remove their files, and end all of them; workers die with theirs."""
+        """Let idle processes remove their files, and end all processes; workers die with them."""
         idle = [each.actor.close.remote() for each in processes if each.ready and each.asked is None]
         with contextlib.suppress(self._ray.exceptions.RayError):
             if idle:
@@ -221,6 +221,6 @@ class RayCluster:
 
 
 def _name(node: Mapping[str, Any]) -> str:
-    """The name that the node was given, else that of its host."""
+    """The node's assigned name, else its host name."""
     name, address = str(node.get("NodeName", "")), str(node["NodeManagerAddress"])
     return name if name and name != address else str(node["NodeManagerHostname"]) or address

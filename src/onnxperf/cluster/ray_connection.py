@@ -1,4 +1,4 @@
-"""A connection to Ray: which addresses there are, its tokens, and what it would write or change beside its work."""
+"""A connection to Ray: addresses, tokens, and protection from what it would write or change in addition."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from onnxperf.errors import BadOption, required
 from onnxperf.wording.names import one_line, shortened
 
 LOCAL = "ray"
-"""A Ray of our own, on this machine."""
+"""Our own Ray, on this machine."""
 _ADDRESS = re.compile(r"auto|(ray://)?(?P<host>\[[0-9a-fA-F:.]+\]|[\w.-]+):(?P<port>\d{1,5})")
 _CONNECT_S = 5.0
 _STDERR = 2
 _TOKENS = "RAY_AUTH_MODE"
-_HELP_TO_ENTER = "the cluster wants a token, which RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH must name"
+_HELP_TO_ENTER = "the cluster requires a token; set RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH"
 _ANY_OF_NODE = "/ray.rpc.NodeInfoGcsService/GetClusterId"
 _ANY_OF_CLIENT = "/ray.rpc.RayletDriver/ClusterInfo"
-"""Requests that change nothing, to the port of a node and to that of the client."""
+"""Requests without side effects, to the port of a node and to that of the client."""
 
 
 @contextlib.contextmanager
 def connected(on: str) -> Iterator[Any]:
-    """The library of Ray, connected to the cluster at an address, or to one of our own on this machine."""
+    """The ray library, connected to the cluster at an address, or to our own on this machine."""
     check_address(on)
     with contextlib.ExitStack() as stack:
         if on == LOCAL and not ("ray" in sys.modules and sys.modules["ray"].is_initialized()):
@@ -46,19 +46,19 @@ def connected(on: str) -> Iterator[Any]:
 
 
 def check_address(on: str) -> None:
-    """Refuse what cannot be an address."""
+    """Reject invalid addresses."""
     if on != LOCAL and _ADDRESS.fullmatch(on) is None:
         raise BadOption(option="on", value=on, expected="ray, ray://HOST:PORT, HOST:PORT or auto")
 
 
 @contextlib.contextmanager
 def token_mode(on: str) -> Iterator[None]:
-    """Ray uses tokens where the cluster does; it looks at this variable when it is imported."""
+    """Make Ray use tokens if the cluster does; it reads this variable when it is imported."""
     if not _wants_token(on) or _TOKENS in os.environ:
         yield
         return
     os.environ[_TOKENS] = "token"
-    if "ray" in sys.modules:  # it has looked already
+    if "ray" in sys.modules:  # it has already read it
         with contextlib.suppress(Exception):
             sys.modules["ray"]._raylet.Config.initialize("")
     try:
@@ -68,7 +68,7 @@ def token_mode(on: str) -> Iterator[None]:
 
 
 def _wants_token(on: str) -> bool:
-    """Whether the cluster at an address refuses those without a token: Ray would try for long, and not say why."""
+    """Whether the cluster at an address requires a token: Ray would retry for a long time without giving the reason."""
     found = _ADDRESS.fullmatch(on)
     if found is None or found["host"] is None:
         return False
@@ -94,8 +94,8 @@ def _imported() -> Any:
 
 @contextlib.contextmanager
 def _connection(ray: Any, on: str) -> Iterator[None]:
-    """Ray, connected; what we started is ended."""
-    if ray.is_initialized():  # by the program that calls us
+    """Ray, connected; a Ray started by us is ended."""
+    if ray.is_initialized():  # by the calling program
         yield
         return
     logging.getLogger("ray").setLevel(logging.CRITICAL)
@@ -113,24 +113,24 @@ def _connect(ray: Any, on: str) -> None:
     try:
         with silence(), _muted():
             ray.init(address=on, log_to_driver=False, configure_logging=False)
-    except Exception as error:  # Ray raises almost anything
+    except Exception as error:  # Ray may raise almost any error
         cause = shortened(one_line(error) or type(error).__name__, LONGEST)
         hint = f"; {_HELP_TO_ENTER}" if os.environ.get(_TOKENS) == "token" else ""
         raise BadOption(f"cannot be used: {cause}{hint}", option="on", value=on) from error
 
 
 def _check_reachable(on: str, host: str, port: int) -> None:
-    """Ray itself waits for a minute."""
+    """Check that the cluster answers: Ray itself would wait for a minute."""
     try:
         socket.create_connection((host, port), _CONNECT_S).close()
     except (OSError, OverflowError) as error:
         cause = getattr(error, "strerror", None) or one_line(error)
-        raise BadOption(f"no cluster answers there: {cause}; `ray status` shows one", option="on", value=on) from error
+        raise BadOption(f"no cluster answers there: {cause}; check with `ray status`", option="on", value=on) from error
 
 
 @contextlib.contextmanager
 def _hushed(ray: Any) -> Iterator[None]:
-    """Ray writes the log of a node that died to standard output, among our results; it has no option for that."""
+    """Ray prints the log of a dead node to standard output, among our results, and has no option to disable this."""
     module = ray._private.worker
     name = "print_to_stdstream"
     before = getattr(module, name, None)
@@ -143,7 +143,7 @@ def _hushed(ray: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _muted() -> Iterator[None]:
-    """Ray's own code writes every try to connect to standard error."""
+    """Ray's native code prints every connection attempt to standard error."""
     try:
         before = os.dup(_STDERR)
     except OSError:  # it is closed
@@ -159,7 +159,7 @@ def _muted() -> Iterator[None]:
 
 @contextlib.contextmanager
 def silence() -> Iterator[None]:
-    """Python's warnings are not shown: Ray has many that are not about us."""
+    """Hide Python's warnings: many of Ray's do not concern us."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

@@ -1,4 +1,4 @@
-"""Signals that wait while Ray starts or ends: it replaces what they do, and an exception within it may crash it."""
+"""Defers signals while Ray starts or ends: it replaces their handlers, and an exception within it may crash it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM", "SIGBREAK")
 
 @contextlib.contextmanager
 def signals_wait() -> Iterator[None]:
-    """Note signals, let nobody change what they do, and let them act at the end.
+    """Record signals, keep their handlers from being replaced, and deliver them at the end.
 
-    They are not blocked: processes that are started meanwhile would inherit that.
+    They are not blocked: processes started meanwhile would inherit that.
     """
-    if threading.current_thread() is not threading.main_thread():  # signals act in the main thread
+    if threading.current_thread() is not threading.main_thread():  # signals are handled in the main thread
         yield
         return
     noted: list[int] = []

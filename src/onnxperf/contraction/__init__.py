@@ -1,1 +1,1 @@
-"""Einsum equations, and the ONNX graphs that compute them: candidates only, a race decides."""
+"""Einsum equations, and the ONNX graphs that compute them; these are only candidates, a race decides."""

@@ -1,4 +1,4 @@
-"""All graphs that a race should see for one equation, each of them once, the most promising first."""
+"""All candidate graphs for one equation, without duplicates, the most promising first."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from onnxperf.contraction.orders import as_written, decompose, letter_orders, ow
 MAX_CANDIDATES = 200
 _SEARCHED = 150
 _SEARCHED_ORDERS = 120
-"""Letter orders whose graphs are among the candidates: all of five letters."""
+"""Maximum number of letter orders whose graphs are candidates: all orders of five letters."""
 _EINSUM_ORDERS = 6
-"""How many results of onnxruntime's Einsum in other axis orders are kept."""
+"""Number of candidates that let onnxruntime's Einsum use another axis order."""
 _SILENT = {"Reshape", "Flatten", "Filled", "Cast"}
-"""Nodes that a description leaves out: they say nothing about the way."""
+"""Nodes omitted from descriptions, as they do not characterize a candidate."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Candidate:
     """One graph for an equation."""
 
     name: str
-    """The strategy in a few words; no two candidates of one list share it."""
+    """The strategy in a few words, unique within a list of candidates."""
     order: Letters
-    """Letter order that it stems from."""
+    """The letter order that it comes from."""
     draft: Draft = field(repr=False)
     """Its structure: equal for equal graphs."""
     dtype: str
@@ -41,14 +41,14 @@ class Candidate:
 
     @cached_property
     def model(self) -> onnx.ModelProto:
-        """The graph with inputs X0, X1, ... and the output Y."""
+        """The graph with inputs X0, X1, ... and output Y."""
         return to_model(self.draft, self.dtype, self.opset)
 
 
 def candidates(
     equation: Equation, dtype: str = "float32", opset: int = DEFAULT_OPSET, portable: bool = False
 ) -> list[Candidate]:
-    """Distinct graphs for an equation, cheapest by estimate first; onnxruntime's own Einsum is always among them."""
+    """Distinct graphs for an equation, lowest estimate first; onnxruntime's own Einsum is always included."""
     check_target(dtype, opset)
     setting = setting_of(equation, dtype, portable)
     always = [decompose(equation, as_written(equation), setting), plain_einsum(equation, setting)]
@@ -63,7 +63,7 @@ def candidates(
 def decompositions(
     equation: Equation, dtype: str = "float32", opset: int = DEFAULT_OPSET, portable: bool = False
 ) -> list[tuple[Letters, Candidate]]:
-    """Every letter order, the equation as written first, with the graph it leads to; many orders share one."""
+    """Every letter order, the equation as written first, with its graph; many orders share one."""
     check_target(dtype, opset)
     setting = setting_of(equation, dtype, portable)
     orders = list(letter_orders(equation))
@@ -75,7 +75,7 @@ def decompositions(
 def decomposition(
     equation: Equation, order: Letters, dtype: str = "float32", opset: int = DEFAULT_OPSET, portable: bool = False
 ) -> onnx.ModelProto:
-    """The graph that one letter order leads to."""
+    """The graph for one letter order."""
     check_target(dtype, opset)
     return to_model(decompose(equation, order, setting_of(equation, dtype, portable)).draft, dtype, opset)
 
@@ -109,7 +109,7 @@ def _named(ways: Iterable[Lowering], dtype: str, opset: int) -> list[Candidate]:
 
 
 def describe(draft: Draft) -> str:
-    """What a draft does, in the order of its nodes."""
+    """The operations of a draft, in the order of its nodes."""
     return " > ".join(_words(draft)) or "Reshape"
 
 

@@ -1,7 +1,7 @@
-"""What a node will roughly cost on a CPU, in microseconds: enough to put candidates in order, not to replace a race.
+"""The approximate cost of a node on a CPU, in microseconds: enough to rank candidates, not to replace a race.
 
-The constants were fitted to onnxruntime 1.31 with two threads on x86-64. What matters is their proportions: a
-transpose that copies whole blocks against one that moves single elements, and a product against the copies around it.
+The constants were fitted to onnxruntime 1.31 with two threads on x86-64. Only their proportions matter: a transpose
+that copies whole blocks versus one that moves single elements, and a product versus the copies around it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SCAN = 4.0
 SCAN_ITERATION = 1.3
 _THREADS = 2
 _COPY = 1 / 50_000
-"""Per byte that is copied in order."""
+"""Per byte copied in order."""
 _FLOPS = {"float32": 1e5, "float64": 5e4, "int32": 1.5e4, "int64": 5e3}
 """Per microsecond and core."""
 _LANES = 16
@@ -34,7 +34,7 @@ def item_bytes(dtype: str) -> int:
 
 
 def folded(shape: Shape, perm: Sequence[int]) -> tuple[Shape, tuple[int, ...]]:
-    """The same transpose without axes of size 1, and with axes that stay together as one."""
+    """The same transpose without axes of size 1, and with axes that stay together merged into one."""
     kept = [axis for axis in perm if shape[axis] != 1]
     starts = [axis for i, axis in enumerate(kept) if i == 0 or not _follows(shape, kept[i - 1], axis)]
     ordered = sorted(starts)
@@ -52,7 +52,7 @@ def _follows(shape: Shape, first: int, second: int) -> bool:
 
 @lru_cache(100_000)
 def transpose(shape: Shape, perm: tuple[int, ...], item: int) -> float:
-    """A Transpose: by the length of the runs that it copies and by how onnxruntime walks over them."""
+    """A Transpose: by the length of its contiguous runs and by onnxruntime's traversal of them."""
     is_gathering = _gathers(shape, perm)
     shape, perm = folded(shape, perm)
     rank, elements = len(shape), prod(shape)
@@ -71,7 +71,7 @@ def transpose(shape: Shape, perm: tuple[int, ...], item: int) -> float:
 
 
 def _per_block(perm: tuple[int, ...], block_bytes: int, is_gathering: bool) -> float:
-    """One writer that gathers from many readers is faster than the reverse; anything else walks with counters."""
+    """One writer that gathers from many readers is faster than the reverse; other permutations use counters."""
     if block_bytes == 8:
         return 0.0015
     if is_gathering:
@@ -80,7 +80,7 @@ def _per_block(perm: tuple[int, ...], block_bytes: int, is_gathering: bool) -> f
 
 
 def _gathers(shape: Shape, perm: tuple[int, ...]) -> bool:
-    """Does one axis move inwards past several? Past only one, onnxruntime sees that one move outwards instead."""
+    """Does one axis move inward past several? Past only one, onnxruntime sees that one move outward instead."""
     kept = [axis for axis in perm if shape[axis] != 1]
     ranks = [sorted(kept).index(axis) for axis in kept]
     moved = next((i for i, axis in enumerate(ranks) if axis != i), None)
@@ -90,7 +90,7 @@ def _gathers(shape: Shape, perm: tuple[int, ...]) -> bool:
 
 
 def _plain_loops(shape: Shape, perm: tuple[int, ...]) -> int | None:
-    """How many plain transposes of matrices this is; None if it is something else."""
+    """The number of plain matrix transposes that this equals; None if it is something else."""
     if len(perm) == 2:
         return 1
     return shape[0] if perm == (0, 2, 1) else None
@@ -105,7 +105,7 @@ def _is_ascending(axes: Sequence[int]) -> bool:
 
 
 def product(batch: int, rows: int, inner: int, columns: int, dtype: str, transposed: tuple[bool, bool]) -> float:
-    """A product of matrices; vectors are as slow as memory, and small matrices pay for being packed."""
+    """A matrix product; vectors are limited by memory, and small matrices have the overhead of packing."""
     trans_a, trans_b = transposed
     if (rows == 1 or columns == 1) and dtype == "float32":
         single = 0.05 + rows * inner * columns * 0.00005
@@ -117,14 +117,14 @@ def product(batch: int, rows: int, inner: int, columns: int, dtype: str, transpo
         lanes = -(-columns // _LANES) * _LANES
         flops = 2 * rows * inner * lanes * (1.1 if trans_a else 1.0)
         single = flops / _FLOPS[dtype] + inner * columns * 0.0003
-    # only float32 has a product that spreads a batch over threads; the others take one matrix after the other
+    # only the float32 product spreads a batch over threads; the others process one matrix after the other
     is_parallel = rows * inner * columns > 50_000 or (batch > 1 and dtype == "float32")
     threads = _THREADS if is_parallel else 1
     return NODE + batch * (_SMALL_PRODUCT + single) / threads
 
 
 def multiply(left: Shape, right: Shape) -> float:
-    """An elementwise product with broadcasting: long runs are fast, short ones pay for each."""
+    """An elementwise product with broadcasting: long runs are fast, each short run has overhead."""
     output = [max(a, b) for a, b in zip(left, right, strict=True)]
     run, kind = 1, None
     for a, b, size in reversed(list(zip(left, right, output, strict=True))):
@@ -139,7 +139,7 @@ def multiply(left: Shape, right: Shape) -> float:
 
 
 def reduce(shape: Shape, axes: Sequence[int], item: int) -> float:
-    """A sum over axes: onnxruntime has fast ways for axes that form one run."""
+    """A sum over axes: onnxruntime has fast code for axes that form one run."""
     dropped = [axis in axes for axis, size in enumerate(shape) if size != 1]
     runs = [kind for i, kind in enumerate(dropped) if i == 0 or dropped[i - 1] != kind]
     elements = prod(shape) * item / 4
@@ -158,6 +158,6 @@ def stride(elements: int) -> float:
 
 
 def einsum(shapes: Sequence[Shape], output: Shape, products: int, dtype: str) -> float:
-    """onnxruntime's own Einsum, which moves single elements around a product of matrices."""
+    """onnxruntime's own Einsum, which moves single elements around a matrix product."""
     moved = sum(map(prod, shapes)) + prod(output)
     return 15.0 + moved * 0.0012 + products * 2 / _FLOPS[dtype]

@@ -1,4 +1,4 @@
-"""An einsum equation with its shapes, read as numpy.einsum reads it."""
+"""An einsum equation with its shapes, parsed as numpy.einsum does."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Shape = tuple[int, ...]
 _ALPHABET = string.ascii_lowercase + string.ascii_uppercase
 _ELLIPSIS = "..."
 _SHOWN = 200
-"""Characters of an equation that a message repeats."""
+"""Maximum number of characters of an equation in a message."""
 
 
 @dataclass(frozen=True)
 class Equation:
-    """What is summed: a letter for every axis, those of an ellipsis included."""
+    """What is summed: a letter for every axis, including those of an ellipsis."""
 
     text: str
     """As the user wrote it."""
@@ -31,16 +31,16 @@ class Equation:
     output: Letters
     shapes: tuple[Shape, ...]
     sizes: tuple[tuple[str, int], ...]
-    """Every letter with its size, in the order of their first appearance; 1 where it is 1 in all operands."""
+    """Every letter with its size, in order of first appearance; 1 if it is 1 in all operands."""
 
     @property
     def canonical(self) -> str:
-        """The equation without spaces and ellipses, its output written out."""
+        """The equation without spaces and ellipses, with an explicit output."""
         return f"{','.join(map(''.join, self.operands))}->{''.join(self.output)}"
 
     @property
     def letters(self) -> Letters:
-        """Every letter once, in the order of their first appearance."""
+        """Every letter once, in order of first appearance."""
         return tuple(letter for letter, _ in self.sizes)
 
     @property
@@ -51,12 +51,12 @@ class Equation:
 
     @property
     def products(self) -> int:
-        """Terms that the plain sum has: the product of all sizes."""
+        """Terms of the plain sum: the product of all sizes."""
         return prod(size for _, size in self.sizes)
 
     def renamed(self, order: Sequence[str]) -> str:
-        """The same equation under other names: the letter at a place of `order` takes the name at that place in
-        alphabetical order, so that sorting the new names sorts the axes as `order` does."""
+        """The same equation with other names: the letter at a position of `order` gets the name at that position of the
+        alphabet, so that sorting the new names sorts the axes as `order` does."""
         names = dict(zip(order, sorted(self.letters), strict=True))
         terms = ("".join(names[letter] for letter in term) for term in self.operands)
         return f"{','.join(terms)}->{''.join(names[letter] for letter in self.output)}"
@@ -64,14 +64,14 @@ class Equation:
 
 @dataclass(frozen=True)
 class _Term:
-    """One term as written: its letters with their positions, and where its ellipsis stands among them."""
+    """One term as written: its letters with their positions, and the place of its ellipsis among them."""
 
     letters: tuple[tuple[str, int], ...]
     ellipsis: int | None
 
 
 def parse(equation: str, shapes: Sequence[Shape]) -> Equation:
-    """Reads an equation against the shapes of its operands; every error is one line that points at the place."""
+    """Parse an equation for operands of these shapes; every error is one line that gives the position."""
     shown = equation if len(equation) <= _SHOWN else f"{equation[:_SHOWN]}..."
     return _Reader(equation, f"einsum {_quoted(shown)}").read([tuple(int(size) for size in shape) for shape in shapes])
 
@@ -81,7 +81,7 @@ def _quoted(text: str) -> str:
 
 
 class _Reader:
-    """Reads one equation; its errors name the position."""
+    """Parses one equation; its errors give the position."""
 
     def __init__(self, text: str, prefix: str) -> None:
         self.text, self.prefix = text, prefix
@@ -93,7 +93,7 @@ class _Reader:
         inputs, output = self._terms()
         if len(inputs) != len(shapes):
             terms, given = count(len(inputs), "term"), count(len(shapes), "operand")
-            self.fail(f"{terms} for {given}; separate one term per operand by commas")
+            self.fail(f"{terms} for {given}; separate the operands' terms with commas")
         pairs = enumerate(zip(inputs, shapes, strict=True), 1)
         hidden = [self._hidden(number, term, shape) for number, (term, shape) in pairs]
         depth = max(hidden)
@@ -131,14 +131,14 @@ class _Reader:
         return _Term(tuple(letters), ellipsis)
 
     def _hidden(self, number: int, term: _Term, shape: Shape) -> int:
-        """Axes of an operand that its ellipsis stands for."""
+        """The number of an operand's axes that its ellipsis represents."""
         if any(size < 0 for size in shape):
             self.fail(f"operand {number} has a negative size: {shape}")
         hidden = len(shape) - len(term.letters)
         if hidden < 0 or (hidden and term.ellipsis is None):
             name = "".join(letter for letter, _ in term.letters)
             dimensions = count(len(shape), "dimension")
-            self.fail(f"operand {number} has {dimensions}, and its term {name!r} has {len(term.letters)}")
+            self.fail(f"operand {number} has {dimensions}, but its term {name!r} has {len(term.letters)}")
         return hidden
 
     def _fresh_letters(self, inputs: list[_Term], depth: int) -> Letters:
@@ -146,7 +146,7 @@ class _Reader:
         free = [letter for letter in reversed(_ALPHABET) if letter not in used]
         if depth > len(free):
             letters, dimensions = count(len(used), "letter"), count(depth, "dimension")
-            self.fail(f"{letters} and {dimensions} under ... are more than {len(_ALPHABET)} in all")
+            self.fail(f"{letters} and {dimensions} under ... exceed the limit of {len(_ALPHABET)} in all")
         return tuple(reversed(free[:depth]))
 
     def _sizes(self, operands: Sequence[Letters], shapes: Sequence[Shape], extra: set[str]) -> dict[str, int]:
@@ -170,17 +170,17 @@ class _Reader:
         seen: set[str] = set()
         for letter, position in output.letters:
             if letter not in known or letter in extra:
-                self.fail(f"output letter {letter!r} (position {position}) is in no operand")
+                self.fail(f"output letter {letter!r} (position {position}) is not in any operand")
             if letter in seen:
                 self.fail(f"output letter {letter!r} (position {position}) is repeated")
             seen.add(letter)
         if extra and output.ellipsis is None:
-            self.fail(f"the output leaves out the {count(len(extra), 'dimension')} under ...; add ... to it")
+            self.fail(f"the output omits the {count(len(extra), 'dimension')} under ...; add ... to it")
         return _expand(output, extra)
 
     @staticmethod
     def _implicit(inputs: list[_Term], extra: Letters) -> Letters:
-        """Dimensions under an ellipsis first, then the letters that occur once, sorted as numpy sorts them."""
+        """Dimensions under an ellipsis first, then the letters that occur once, sorted as numpy does."""
         counts = Counter(letter for term in inputs for letter, _ in term.letters)
         return (*extra, *sorted(letter for letter, times in counts.items() if times == 1))
 

@@ -1,4 +1,4 @@
-"""A graph as it is being drafted: plain nodes that can be compared and costed, and become an ONNX model at the end."""
+"""A draft of a graph: plain nodes that can be compared and costed, and finally become an ONNX model."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ ELEMENT_TYPES = {
     "int64": TensorProto.INT64,
 }
 MIN_OPSET = 13
-"""From here on the axes of ReduceSum are an input."""
+"""From this opset on, the axes of ReduceSum are an input."""
 DEFAULT_OPSET = 18
 MICROSOFT = "com.microsoft"
 _CONTRIBUTED = {"FusedMatMul"}
 _IR_VERSION = 10
-"""Read by every onnxruntime since 1.18."""
+"""Supported by every onnxruntime since 1.18."""
 _OPERANDS_AS_INPUTS: dict[str, tuple[str, ...]] = {
     "Reshape": ("shape",),
     "ReduceSum": ("axes",),
     "Slice": ("starts", "ends", "axes", "steps"),
 }
-"""Constants that the operator takes as inputs, in their order."""
+"""Constants that the operator takes as inputs, in order."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class DraftNode:
 
 @dataclass(frozen=True)
 class Draft:
-    """Nodes in the order of their execution: values are numbered from the inputs on; the last one is the result."""
+    """Nodes in execution order: values are numbered starting with the inputs; the last one is the result."""
 
     inputs: tuple[Shape, ...]
     nodes: tuple[DraftNode, ...] = ()
@@ -61,12 +61,12 @@ class Draft:
         return self.inputs[value] if value < known else self.nodes[value - known].shape
 
     def add(self, node: DraftNode, microseconds: float) -> tuple[Draft, int]:
-        """This draft with one node more, and the value that the node makes."""
+        """This draft with one more node, and the value of that node."""
         called = Draft(self.inputs, (*self.nodes, node), self.microseconds + microseconds)
         return called, len(self.inputs) + len(self.nodes)
 
     def reshape(self, value: int, shape: Shape, microseconds: float) -> tuple[Draft, int]:
-        """The value in another shape: looks through reshapes that came before, and adds nothing if nothing changes."""
+        """The value in another shape: skips previous reshapes, and adds nothing if nothing changes."""
         source = self._unreshaped(value)
         for same in (value, source):
             if self.shape(same) == shape:
@@ -74,7 +74,7 @@ class Draft:
         return self.add(DraftNode("Reshape", (source,), shape, (("shape", shape),)), microseconds)
 
     def comes_from(self, value: int, op: str) -> bool:
-        """Is the value what an operator made, in whatever shape?"""
+        """Is the value the result of this operator, in any shape?"""
         node = self._producer(self._unreshaped(value))
         return node is not None and node.op == op
 
@@ -104,7 +104,7 @@ class Draft:
 
 
 def check_target(dtype: str, opset: int) -> None:
-    """Refuses an element type or an opset that no graph can be made for."""
+    """Reject an element type or an opset for which no graph can be built."""
     if dtype not in ELEMENT_TYPES:
         raise BadOption.unknown("einsum element type", dtype, ELEMENT_TYPES)
     newest = onnx.defs.onnx_opset_version()
@@ -123,7 +123,7 @@ def to_model(draft: Draft, dtype: str, opset: int = DEFAULT_OPSET) -> onnx.Model
 
 
 def all_nodes(draft: Draft) -> Iterator[DraftNode]:
-    """Every node of a draft, those in bodies of loops included."""
+    """Every node of a draft, including those in loop bodies."""
     for node in draft.nodes:
         yield node
         if node.body is not None:
@@ -131,7 +131,7 @@ def all_nodes(draft: Draft) -> Iterator[DraftNode]:
 
 
 class _Writer:
-    """Writes one graph, or the body of a loop in it; each constant is there once per graph."""
+    """Writes one graph, or a loop body in it; each constant is stored once per graph."""
 
     def __init__(self, dtype: str, prefix: str = "") -> None:
         self.dtype, self.prefix = dtype, prefix
@@ -140,7 +140,7 @@ class _Writer:
     def graph(self, draft: Draft, name: str, inputs: Sequence[str], output: str) -> onnx.GraphProto:
         last = len(draft.inputs) + len(draft.nodes) - 1
         names = [*inputs, *(f"{self.prefix}v{i}" for i in range(len(inputs), last)), output]
-        # a draft in float16 is cast on its way in and out: only the casts have two types
+        # float16 drafts are cast on input and output: only the casts have two types
         types = self._types(draft)
         nodes = [self._node(node, names, names[len(inputs) + i]) for i, node in enumerate(draft.nodes)]
         return helper.make_graph(
@@ -186,7 +186,7 @@ class _Writer:
         return helper.make_node("ConstantOfShape", [shape], [output], name=f"Filled_{output}", value=value)
 
     def _places(self, sizes: Attribute, steps: Attribute) -> str:
-        """Where the elements of a tensor lie in another one, when each of its axes has its own step there."""
+        """The positions of a tensor's elements in another one, if each of its axes has its own step there."""
         places = np.zeros(1, np.int64)
         if isinstance(sizes, tuple) and isinstance(steps, tuple):
             for size, step in zip(sizes, steps, strict=True):
@@ -202,5 +202,5 @@ class _Writer:
 
 
 def working_type(dtype: str) -> str:
-    """The type that a graph computes in: onnxruntime's CPU kernels for products and sums lack float16."""
+    """The type in which a graph computes: onnxruntime's CPU kernels for products and sums lack float16."""
     return "float32" if dtype == "float16" else dtype

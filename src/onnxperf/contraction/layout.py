@@ -1,4 +1,4 @@
-"""Moving the axes of one tensor: reshapes where they are enough, and transposes in one or two strides."""
+"""Moves the axes of one tensor: by reshapes if possible, else by transposes in one or two strides."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from onnxperf.contraction.equation import Letters, Shape
 from onnxperf.contraction.graph import Draft, DraftNode
 
 _MAX_RANK_OF_TWO_STRIDES = 6
-"""All ways through an axis order in between are tried up to this rank: 720 of them."""
+"""Up to this rank, all intermediate axis orders are tried: 720 of them."""
 _WORTH_A_DETOUR = 0.8
 _DETOUR = 2.0
-"""Microseconds that two strides lose to extra nodes and to memory in between."""
+"""Microseconds that two strides lose to additional nodes and intermediate memory."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """A value of a draft, with a letter for each of its axes."""
+    """A value of a draft, with one letter per axis."""
 
     value: int
     letters: Letters
@@ -29,12 +29,12 @@ class Term:
 
 @dataclass(frozen=True)
 class Setting:
-    """What holds for a whole graph: sizes of the letters, the type that is computed in, and what may be used."""
+    """Settings of a whole graph: sizes of the letters, the computation type, and the allowed operators."""
 
     sizes: Mapping[str, int]
     dtype: str
     computes_in: str
-    """The type of all values in between."""
+    """The type of all intermediate values."""
     portable: bool = False
 
     @property
@@ -52,12 +52,12 @@ class Setting:
         return tuple(self.sizes[letter] for letter in letters)
 
     def size(self, letters: Sequence[str]) -> int:
-        """Elements that some letters span."""
+        """Number of elements that some letters span."""
         return prod(self.shape(letters))
 
 
 def in_order(letters: Letters, order: Letters) -> Letters:
-    """The letters as they follow each other in an order of all."""
+    """The letters, sorted as in an order of all."""
     return tuple(letter for letter in order if letter in letters)
 
 
@@ -84,7 +84,7 @@ def arrange(draft: Draft, term: Term, letters: Letters, setting: Setting) -> lis
 
 
 def arrange_plainly(draft: Draft, term: Term, letters: Letters, setting: Setting) -> tuple[Draft, Term]:
-    """The axes of a term in an order, by one Transpose at most."""
+    """The axes of a term in an order, with at most one Transpose."""
     return arrange(draft, term, letters, setting)[0]
 
 
@@ -96,7 +96,7 @@ def transpose(draft: Draft, value: int, perm: tuple[int, ...], microseconds: flo
 
 
 def shielded(draft: Draft, value: int) -> tuple[Draft, int]:
-    """A value whose Transpose stays apart from the next one.
+    """A value whose Transpose stays separate from the next one.
 
     onnxruntime merges two of them, even through a Reshape; it does not look through a Flatten, which costs nothing.
     """
@@ -116,7 +116,7 @@ def _in_one(draft: Draft, term: Term, letters: Letters, setting: Setting) -> tup
 def _in_two(
     draft: Draft, term: Term, letters: Letters, setting: Setting, detour: tuple[tuple[int, ...], tuple[int, ...]]
 ) -> tuple[Draft, Term]:
-    """Two transposes that move matrices or whole blocks where one would move single elements."""
+    """Two transposes that move matrices or whole blocks, if one would move single elements."""
     perm = tuple(term.letters.index(letter) for letter in letters)
     shape, _ = cost.folded(setting.shape(term.letters), perm)
     first, second = detour
@@ -131,7 +131,7 @@ def _in_two(
 
 @lru_cache(10_000)
 def _best_detour(shape: Shape, perm: tuple[int, ...], item: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """The two transposes that together cost least, if they are worth it."""
+    """The two transposes with the lowest total cost, if they are worth it."""
     direct = cost.transpose(shape, perm, item)
     rank = len(shape)
     if rank > _MAX_RANK_OF_TWO_STRIDES or direct < 4 * _DETOUR:

@@ -1,4 +1,4 @@
-"""The limit of a contraction: one product of matrices of the same size, whose operands lie as it wants them."""
+"""The limit of a contraction: one matrix product of the same size, whose operands already have the best layout."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onnxperf.contraction.pair import roles
 def bare_product(equation: Equation) -> Draft | None:
     """A graph that reads the same operands as matrices and multiplies them.
 
-    None where that is not the whole work, or no lower limit: a product with a vector is a sum of products, which other
+    None if that is not the whole work, or not a lower limit: a product with a vector is a sum of products, which other
     operators compute many times as fast.
     """
     sizes = dict(equation.sizes)

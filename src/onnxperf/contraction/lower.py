@@ -1,4 +1,4 @@
-"""From an equation to drafts of graphs: diagonals and sums of single operands, then pairs in the order of a path."""
+"""Lowers an equation to drafts of graphs: diagonals and sums of single operands, then pairs along a path."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from onnxperf.contraction.pair import PLAIN, Form, Groups, Way, contractions, ma
 Path = tuple[tuple[int, ...], ...]
 
 _BEAM = 10
-"""States that are followed from one pair to the next."""
+"""Number of states kept from one pair to the next."""
 MAX_PICKED = 1 << 16
-"""Elements of a diagonal that may be picked one by one: each place is a constant of the graph."""
+"""Maximum number of diagonal elements that are picked one by one: each position is a constant of the graph."""
 _FEW_OPERANDS = 6
-"""Up to here all orders of contraction are compared."""
+"""Up to this number of operands, all contraction orders are compared."""
 
 
 @dataclass(frozen=True)
 class Lowering:
-    """A finished draft, and the letter order that it stems from: the axes of its last product, then what was summed."""
+    """A finished draft, and its letter order: the axes of its last product, then the summed letters."""
 
     draft: Draft
     letters: Letters
@@ -42,13 +42,13 @@ class _State:
 
 
 def setting_of(equation: Equation, dtype: str, portable: bool) -> Setting:
-    """What holds for all graphs of an equation."""
+    """The settings shared by all graphs of an equation."""
     only_moves = len(equation.operands) == 1 and set(equation.operands[0]) == set(equation.output)
     return Setting(dict(equation.sizes), dtype, dtype if only_moves else working_type(dtype), portable)
 
 
 def lowerings(equation: Equation, setting: Setting, limit: int) -> list[Lowering]:
-    """Graphs for an equation, the cheapest by estimate first."""
+    """Graphs for an equation, lowest estimate first."""
     if not equation.products:
         return [zeros(equation, setting)]
     found: dict[Draft, Lowering] = {}
@@ -67,14 +67,14 @@ def lowerings(equation: Equation, setting: Setting, limit: int) -> list[Lowering
 
 
 def start(equation: Equation, setting: Setting) -> tuple[Draft, tuple[Term, ...]]:
-    """Operands in the type that is computed in, without axes of size 1 and with a letter for each axis once."""
+    """Operands in the computation type, without axes of size 1 and with each letter once."""
     draft = Draft(equation.shapes)
     terms = []
     for number, (letters, shape) in enumerate(zip(equation.operands, equation.shapes, strict=True)):
         value = number
         if setting.dtype != setting.computes_in:
             draft, value = _cast(draft, value, setting.computes_in, cost.copy(setting.size(letters), setting.item))
-        # what has size 1 here takes part as if it were not there, whether it broadcasts or not
+        # axes of size 1 are treated as absent, whether they broadcast or not
         kept = tuple(letter for letter, size in zip(letters, shape, strict=True) if size != 1)
         draft, value = reshape(draft, value, setting.shape(kept))
         draft, term = _diagonal(draft, Term(value, kept), setting)
@@ -83,7 +83,7 @@ def start(equation: Equation, setting: Setting) -> tuple[Draft, tuple[Term, ...]
 
 
 def finished(draft: Draft, term: Term, equation: Equation, setting: Setting) -> Iterator[Lowering]:
-    """The last term as the output: axes in order, those of size 1 back, in the type that was asked for."""
+    """The last term as the output: axes in order, with those of size 1 restored, in the requested type."""
     wanted = tuple(letter for letter in equation.output if setting.sizes[letter] != 1)
     for after, moved in arrange(draft, term, wanted, setting):
         done, value = reshape(after, moved.value, equation.output_shape)
@@ -97,7 +97,7 @@ def _completed(letters: Letters, equation: Equation) -> Letters:
 
 
 def zeros(equation: Equation, setting: Setting) -> Lowering:
-    """What is left of an equation over nothing."""
+    """The result of an equation over empty operands."""
     draft, value = Draft(equation.shapes).add(
         DraftNode("Filled", (), equation.output_shape, (("value", 0),)), cost.NODE
     )
@@ -131,7 +131,7 @@ def _prepared(equation: Equation, setting: Setting) -> list[_State]:
 
 
 def _sums(draft: Draft, term: Term, letters: Sequence[str], setting: Setting) -> Iterator[Way]:
-    """All at once, or one run of neighbouring axes after the other, from either end."""
+    """All at once, or one run of neighboring axes after the other, from either end."""
     yield sum_over(draft, term, letters, setting)
     runs = [tuple(run) for is_summed, run in groupby(term.letters, key=lambda each: each in letters) if is_summed]
     for ordered in {tuple(runs), tuple(runs[::-1])}:
@@ -149,7 +149,7 @@ def _run_sums(draft: Draft, term: Term, run: Letters, setting: Setting) -> Itera
     if not setting.computes_in.startswith("float"):
         return
     outer, count, inner = map(setting.size, (before, run, after))
-    # the ones stand on the left: constants on the right are packed, which is slower for vectors
+    # the ones are on the left: constants on the right are packed, which is slower for vectors
     draft, ones = draft.add(DraftNode("Filled", (), (1, count), (("value", 1),)), 0.0)
     if not after:
         groups = Groups((), (), before, run)
@@ -181,7 +181,7 @@ def _diagonal(draft: Draft, term: Term, setting: Setting) -> Way:
 
 
 def _picked(draft: Draft, term: Term, letters: Letters, setting: Setting) -> Way:
-    """Single elements by their places in memory: nothing else is read."""
+    """Pick single elements by position in memory: nothing else is read."""
     sizes = setting.shape(term.letters)
     strides = [prod(sizes[i + 1 :]) for i in range(len(sizes))]
     steps = tuple(
@@ -198,7 +198,7 @@ def _picked(draft: Draft, term: Term, letters: Letters, setting: Setting) -> Way
 
 
 def _every_nth(draft: Draft, term: Term, letter: str, times: int, setting: Setting) -> Way:
-    """The axes of a letter side by side are one axis, of which every (n + 1)th element is on the diagonal."""
+    """Adjacent axes of a letter are one axis, of which every (n + 1)th element is on the diagonal."""
     size = setting.sizes[letter]
     first = term.letters.index(letter)
     before, rest = term.letters[:first], tuple(other for other in term.letters[first:] if other != letter)
@@ -213,7 +213,7 @@ def _every_nth(draft: Draft, term: Term, letter: str, times: int, setting: Setti
 
 
 def _gathered(draft: Draft, term: Term, letter: str, setting: Setting) -> tuple[Draft, int]:
-    """The value with all axes of a letter where its first one stands."""
+    """The value with all axes of a letter moved to the first one."""
     places = [i for i, other in enumerate(term.letters) if other == letter]
     first = places[0]
     perm = (*range(first), *places, *(i for i in range(first, len(term.letters)) if i not in places))
@@ -225,7 +225,7 @@ def _gathered(draft: Draft, term: Term, letter: str, setting: Setting) -> tuple[
 
 
 def contraction_paths(equation: Equation, terms: Sequence[Term], setting: Setting) -> list[Path]:
-    """Orders of contraction worth a try, the best known first."""
+    """Contraction orders worth trying, the best known first."""
     if len(terms) == 1:
         return [()]
     if len(terms) == 2:
@@ -243,14 +243,14 @@ def _found_paths(text: str, shapes: tuple[Shape, ...]) -> tuple[Path, ...]:
 
 
 def _in_pairs(path: Iterable[Sequence[int]]) -> Iterator[tuple[int, ...]]:
-    """A path whose steps all take two operands: more are contracted one after the other."""
+    """A path whose steps all take two operands: larger steps are split."""
     for step in path:
         places = sorted(step)
         while len(places) >= 2:
             *places, before, last = places
             yield before, last
             if places:
-                # the result went to the end, behind what the two left
+                # the result was appended at the end, after the remaining operands
                 places = [*places, -1]
 
 

@@ -1,4 +1,4 @@
-"""Letter orders: a permutation of an equation's letters decides how the axes of everything in between are laid out."""
+"""Letter orders: a permutation of an equation's letters determines the axis layout of all intermediate values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_ORDERS = 720
 
 
 def letter_orders(equation: Equation, limit: int = MAX_ORDERS) -> Iterator[Letters]:
-    """All permutations of an equation's letters, each once, or a fixed random choice; the equation as written first."""
+    """All permutations of an equation's letters, or a fixed random selection, without duplicates; as written first."""
     letters = as_written(equation)
     if factorial(len(letters)) <= limit:
         yield from permutations(letters)  # the first of them is the sorted one
@@ -45,12 +45,12 @@ def letter_orders(equation: Equation, limit: int = MAX_ORDERS) -> Iterator[Lette
 
 
 def as_written(equation: Equation) -> Letters:
-    """The letter order that an equation itself stands for: the alphabetical one."""
+    """The letter order implied by an equation: the alphabetical one."""
     return tuple(sorted(equation.letters))
 
 
 def decompose(equation: Equation, order: Letters, setting: Setting) -> Lowering:
-    """The graph that a letter order leads to: operands in that order, and the product that can read them so."""
+    """The graph for a letter order: operands in that order, and the product that can read them as they are."""
     if not equation.products:
         return Lowering(zeros(equation, setting).draft, order)
     draft, terms = start(equation, setting)
@@ -69,7 +69,7 @@ def decompose(equation: Equation, order: Letters, setting: Setting) -> Lowering:
 
 def _contract(draft: Draft, pair: tuple[Term, Term], keep: set[str], order: Letters, setting: Setting) -> Way:
     def rank(term: Term, other: Term) -> int:
-        """The operand whose own letters come first stands on the left."""
+        """The operand whose own letters come first is on the left."""
         own = (order.index(letter) for letter in term.letters if letter not in other.letters)
         return min(own, default=len(order))
 
@@ -86,18 +86,18 @@ def _contract(draft: Draft, pair: tuple[Term, Term], keep: set[str], order: Lett
 
 
 def _form_of(letters: Letters, groups: tuple[Letters, Letters, Letters], setting: Setting) -> Form:
-    """The form in which a product reads an operand as it lies; the plain one if there is none."""
+    """The form in which a product reads an operand as it is; the plain one if there is none."""
     forms = FORMS if setting.fuses else (PLAIN,)
     return next((form for form in forms if form.letters(*groups) == letters), PLAIN)
 
 
 def plain_einsum(equation: Equation, setting: Setting) -> Lowering:
-    """onnxruntime's own Einsum, and nothing else."""
+    """onnxruntime's own Einsum alone."""
     return Lowering(own_einsum(equation, equation.output, setting).draft, as_written(equation))
 
 
 def own_einsum(equation: Equation, order: Letters, setting: Setting) -> Lowering:
-    """onnxruntime's own Einsum, whose result has its axes in a letter order before it gets those of the output."""
+    """onnxruntime's own Einsum, with its result in a letter order, followed by a transpose to that of the output."""
     draft = Draft(equation.shapes)
     result = in_order(equation.output, order)
     terms = ",".join(map("".join, equation.operands))

@@ -1,4 +1,4 @@
-"""All ways to contract two tensors: products of matrices in every layout, elementwise products, loops over a batch."""
+"""All ways to contract two tensors: matrix products in any layout, elementwise products, loops over a batch."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from onnxperf.contraction.graph import Draft, DraftNode
 from onnxperf.contraction.layout import Setting, Term, arrange, arrange_plainly, in_order, reshape, shielded, transpose
 
 Way = tuple[Draft, Term]
-"""A draft that got further, and the term that is the result."""
+"""An extended draft, and the term that is the result."""
 
 _MAX_ITERATIONS = 64
 _BODIES = 2
-"""How many ways to compute one iteration are tried."""
+"""Maximum number of ways to compute one iteration that are tried."""
 _MAX_GROWTH = 8
-"""An elementwise product may be this many times larger than what goes in and comes out."""
+"""Maximum size of an elementwise product, relative to its inputs and output."""
 
 
 @dataclass(frozen=True)
 class Groups:
-    """The letters of two operands by their role; each group in the order in which the axes shall stand."""
+    """The letters of two operands by role; each group in the order of the axes."""
 
     batch: Letters
     left: Letters
@@ -33,13 +33,13 @@ class Groups:
 
 @dataclass(frozen=True)
 class Form:
-    """How an operand of a product lies in memory: its two matrix axes exchanged, or its first one before the batch."""
+    """The memory layout of an operand: its two matrix axes exchanged, or its first one before the batch."""
 
     transposed: bool = False
     batch_inside: bool = False
 
     def letters(self, batch: Letters, rows: Letters, columns: Letters) -> Letters:
-        """Order of the axes, from the order that a plain product would need."""
+        """The order of the axes, from the order that a plain product would need."""
         first, last = (columns, rows) if self.transposed else (rows, columns)
         return first + batch + last if self.batch_inside else batch + first + last
 
@@ -67,7 +67,7 @@ def roles(left: Letters, right: Letters, keep: Set[str]) -> Groups:
 def contractions(
     draft: Draft, pair: tuple[Term, Term], keep: Set[str], target: Letters, setting: Setting, loops: bool = True
 ) -> Iterator[Way]:
-    """Every way to contract two terms; `target` is the order of axes that would be welcome."""
+    """Every way to contract two terms; `target` is the preferred order of axes."""
     for left, right in (pair, pair[::-1]):
         groups = roles(left.letters, right.letters, keep)
         if groups.inner:
@@ -101,7 +101,7 @@ def _is_useful(form: Form, groups: Groups, setting: Setting) -> bool:
 
 
 def _orders(group: Letters, guides: Sequence[Letters]) -> list[Letters]:
-    """Orders of a group that are worth a look: all of two letters, else those in which they already stand somewhere."""
+    """Orders of a group that are worth trying: all of two letters, else those that already occur somewhere."""
     if len(group) <= 2:
         return list(permutations(group))
     natural = (tuple(letter for letter in guide if letter in group) for guide in guides)
@@ -111,7 +111,7 @@ def _orders(group: Letters, guides: Sequence[Letters]) -> list[Letters]:
 def arranged_product(
     draft: Draft, pair: tuple[Term, Term], groups: Groups, forms: tuple[Form, Form], setting: Setting
 ) -> Iterator[Way]:
-    """A product of matrices in a given layout, with the transposes that bring its operands there."""
+    """A matrix product in a given layout, with the transposes that bring its operands into it."""
     left_letters = forms[0].letters(groups.batch, groups.left, groups.inner)
     right_letters = forms[1].letters(groups.batch, groups.inner, groups.right)
     for after_left, left in arrange(draft, pair[0], left_letters, setting):
@@ -122,8 +122,8 @@ def arranged_product(
 def matrix_product(
     draft: Draft, pair: tuple[Term, Term], groups: Groups, forms: tuple[Form, Form], setting: Setting
 ) -> Way:
-    """The product of two operands that already lie as it needs them."""
-    # axes of the batch stay apart where that saves the reshapes around the product
+    """The product of two operands that already have the required layout."""
+    # batch axes stay separate if that saves the reshapes around the product
     is_direct = all(len(side) == 1 for side in (groups.left, groups.inner, groups.right))
     batch = setting.shape(groups.batch) if is_direct or not groups.batch else (setting.size(groups.batch),)
     return _reshaped_product(draft, pair, groups, forms, setting, (batch, batch))
@@ -137,7 +137,7 @@ def _reshaped_product(
     setting: Setting,
     batches: tuple[Shape, Shape],
 ) -> Way:
-    """The product of operands as matrices; `batches` are the axes of the batch that each of them has."""
+    """The product of operands as matrices; `batches` are the batch axes of each."""
     rows, inner, columns = map(setting.size, (groups.left, groups.inner, groups.right))
     draft, left = reshape(draft, pair[0].value, _form_shape(forms[0], batches[0], rows, inner))
     draft, right = reshape(draft, pair[1].value, _form_shape(forms[1], batches[1], inner, columns))
@@ -179,7 +179,7 @@ def _set(flags: dict[str, bool]) -> tuple[tuple[str, int], ...]:
 
 
 def _plainly_transposed(draft: Draft, value: int, form: Form) -> tuple[Draft, int]:
-    """The operand in standard operators; it costs nothing here, as onnxruntime fuses just these into its product."""
+    """The operand transposed by standard operators; at no cost, as onnxruntime fuses exactly these into its product."""
     if form.is_plain:
         return draft, value
     if draft.comes_from(value, "Transpose"):
@@ -193,7 +193,7 @@ def _plainly_transposed(draft: Draft, value: int, form: Form) -> tuple[Draft, in
 
 
 def _spread_products(draft: Draft, pair: tuple[Term, Term], groups: Groups, setting: Setting) -> Iterator[Way]:
-    """Products in which the outer axes of one operand become a batch, and the other operand serves all of it."""
+    """Products in which the outer axes of one operand become a batch that shares the other operand."""
     if groups.batch:
         return
     for side in (0, 1):
@@ -291,8 +291,8 @@ def sum_over(draft: Draft, term: Term, letters: Sequence[str], setting: Setting)
 
 
 def _loops(draft: Draft, pair: tuple[Term, Term], keep: Set[str], target: Letters, setting: Setting) -> Iterator[Way]:
-    """Scan over outer axes that both operands share: it hands out slices without copies, where a product could not
-    read the whole in place, and writes each result to where it belongs."""
+    """Scan over outer axes shared by both operands: it passes slices without copies, although a product could not read
+    the whole in place, and writes each result to its final place."""
     left, right = pair
     for length in range(1, min(len(left.letters), len(right.letters))):
         outer = left.letters[:length]
@@ -305,7 +305,7 @@ def _loops(draft: Draft, pair: tuple[Term, Term], keep: Set[str], target: Letter
         ways = contractions(body, inside, keep, rest, setting, loops=False)
         for done, term in sorted(ways, key=lambda way: way[0].microseconds)[:_BODIES]:
             yield _scan(draft, pair, (outer, count), (done, term), setting)
-            # the result is still in the cache: its axes may be put in order right there
+            # the result is still in the cache: its axes may be reordered right there
             wanted = tuple(letter for letter in rest if letter in term.letters)
             if target and wanted != term.letters:
                 ordered = arrange_plainly(done, term, wanted, setting)

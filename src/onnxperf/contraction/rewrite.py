@@ -1,4 +1,4 @@
-"""The Einsum nodes of a model, and the same model with other graphs in their places."""
+"""The Einsum nodes of a model, and their replacement by other graphs."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from onnxperf.model.outline import with_names
 
 _DTYPES: dict[int, str] = {number: name for name, number in ELEMENT_TYPES.items()}
 _FREE_CONSTANTS = 4
-"""From this IR version on an initialiser need not be an input as well."""
+"""From this IR version on, an initializer does not have to be an input as well."""
 _LONGEST_PREFIX = 100
-UNKNOWN_SHAPES = "its input shapes are unknown; give them with `dims`"
+UNKNOWN_SHAPES = "its input shapes are unknown; set them with `dims`"
 
 Types = Mapping[str, KnownType]
 _Message = TypeVar("_Message")
@@ -31,31 +31,31 @@ _Message = TypeVar("_Message")
 
 @dataclass(frozen=True)
 class Site:
-    """Einsum nodes with the same equation, shapes and type: what is found for one holds for all."""
+    """Einsum nodes with the same equation, shapes and type: results for one are valid for all."""
 
     equation: str
     shapes: tuple[Shape, ...] | None
-    """Of their inputs; None if unknown."""
+    """Shapes of their inputs; None if unknown."""
     dtype: str
     """Their element type; empty if unknown."""
     reason: str = ""
     """Why they cannot be replaced; empty if they can."""
     nodes: tuple[int, ...] = ()
-    """Their places among the nodes of the main graph; none for those elsewhere."""
+    """Their positions among the nodes of the main graph; none for nodes elsewhere."""
     names: tuple[str, ...] = ()
-    """Their names; operator and position where they have none."""
+    """Their names; operator and position for unnamed ones."""
 
 
 def opset_of(proto: onnx.ModelProto) -> int:
-    """The version of ONNX's own operators that a model is written in."""
+    """The version of ONNX's own operators that a model uses."""
     found = declared_opset(proto)
     if not found:
-        raise BadModel("the model does not declare which version of ONNX's operators it uses; export it again")
+        raise BadModel("the model does not declare the opset of ONNX's operators; export it again")
     return found
 
 
 def sites(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> list[Site]:
-    """All Einsum nodes, equal ones together; `shapes` are those of the model's inputs."""
+    """All Einsum nodes, with equal ones grouped; `shapes` are those of the model's inputs."""
     types = _types(proto, shapes)
     named, _ = with_names(without_weights(proto))
     groups: dict[Site, list[tuple[int | None, str]]] = {}
@@ -83,7 +83,7 @@ def _is_einsum(node: onnx.NodeProto) -> bool:
 
 
 def _inner(node: onnx.NodeProto) -> Iterator[tuple[str, onnx.NodeProto]]:
-    """Einsum nodes in the bodies of a node, each with the node that it is directly inside."""
+    """Einsum nodes in the bodies of a node, each with the node that directly contains it."""
     for _, body in bodies(node):
         for each in body.node:
             if _is_einsum(each):
@@ -103,7 +103,7 @@ def _equation(node: onnx.NodeProto) -> str:
 
 
 def _judged(node: onnx.NodeProto, types: Types, proto: onnx.ModelProto) -> Site:
-    """A node of the main graph as a site of its own."""
+    """A node of the main graph as a separate site."""
     shapes = _input_shapes(node, types)
     elements = {types[name].element for name in node.input if name in types} - {0}
     dtype = _dtype(next(iter(elements))) if len(elements) == 1 else ""
@@ -119,21 +119,21 @@ def _input_shapes(node: onnx.NodeProto, types: Types) -> tuple[Shape, ...] | Non
 def _dtype(element: int) -> str:
     try:
         return _DTYPES.get(element) or str(onnx.TensorProto.DataType.Name(element)).lower()
-    except ValueError:  # a number that stands for nothing
+    except ValueError:  # an undefined number
         return f"type {element}"
 
 
 def _problem(node: onnx.NodeProto, shapes: tuple[Shape, ...] | None, elements: Collection[int], opset: int) -> str:
-    """Why no graph can take the place of a node; empty if one can."""
+    """Why no graph can replace a node; empty if one can."""
     if not _equation(node) or not all(node.input) or len(node.output) != 1 or not node.output[0]:
-        return "it is damaged: an Einsum has an equation, operands and one result"
+        return "it is damaged: an Einsum needs an equation, operands and one result"
     if shapes is None:
         return UNKNOWN_SHAPES
     if len(elements) != 1:
         return "its inputs have different element types" if elements else "its element type is unknown"
     (element,) = elements
     if element not in _DTYPES:
-        return f"its element type is {_dtype(element)}; graphs can be made for {', '.join(ELEMENT_TYPES)}"
+        return f"its element type is {_dtype(element)}; graphs can be built for {', '.join(ELEMENT_TYPES)}"
     try:
         check_target(_DTYPES[element], opset)
         parse(_equation(node), shapes)
@@ -146,7 +146,7 @@ def _problem(node: onnx.NodeProto, shapes: tuple[Shape, ...] | None, elements: C
 
 
 def _types(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> dict[str, KnownType]:
-    """Types of all tensors; ONNX's own inference takes the first size of a letter, even if it is 1 and broadcasts."""
+    """Types of all tensors; ONNX's own inference uses the first size of a letter, even if it is 1 and broadcasts."""
     bare = without_weights(proto)
     while True:
         types = infer_types(bare, shapes)
@@ -157,7 +157,7 @@ def _types(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> dict[str, Kno
 
 
 def _misjudged(graph: onnx.GraphProto, types: Types) -> dict[str, KnownType]:
-    """True types of the results of Einsum nodes that inference got wrong by itself, not by what it was fed."""
+    """True types of Einsum results that inference got wrong by itself, not because of its inputs."""
     results: dict[str, KnownType] = {}
     doubtful: set[str] = set()
     for node in graph.node:
@@ -180,7 +180,7 @@ def _result(node: onnx.NodeProto, types: Types) -> KnownType | None:
 
 
 def _cut(graph: onnx.GraphProto, results: Mapping[str, KnownType]) -> None:
-    """Makes inputs of these results, and forgets what was declared for anything that depends on them."""
+    """Turn these results into inputs, and drop the declarations of everything that depends on them."""
     nodes = [node for node in graph.node if not results.keys() & set(node.output)]
     doubtful = set(results)
     for node in nodes:
@@ -197,7 +197,7 @@ def _cut(graph: onnx.GraphProto, results: Mapping[str, KnownType]) -> None:
 
 
 def _used(node: onnx.NodeProto) -> Iterator[str]:
-    """Names that a node reads, those that its bodies take from outside included."""
+    """Names that a node reads, including outer names read by its bodies."""
     yield from node.input
     for _, body in bodies(node):
         for each in body.node:
@@ -208,7 +208,7 @@ def _used(node: onnx.NodeProto) -> Iterator[str]:
 
 
 def replaced(proto: onnx.ModelProto, replacements: Mapping[int, onnx.ModelProto]) -> onnx.ModelProto:
-    """A copy in which the nodes at these places have given way to graphs with inputs X0, X1, ... and the output Y."""
+    """A copy with the nodes at these positions replaced by graphs with inputs X0, X1, ... and output Y."""
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)
     if not replacements:
@@ -233,7 +233,7 @@ def _join_opsets(proto: onnx.ModelProto, candidates: Iterable[onnx.ModelProto]) 
     opset = opset_of(proto)
     for candidate in candidates:
         if opset_of(candidate) != opset:
-            raise BadModel(f"a graph of opset {opset_of(candidate)} cannot be put into a model of opset {opset}")
+            raise BadModel(f"a graph of opset {opset_of(candidate)} cannot be inserted into a model of opset {opset}")
         present = {short_domain(each.domain) for each in proto.opset_import}
         proto.opset_import.extend(each for each in candidate.opset_import if short_domain(each.domain) not in present)
 
@@ -243,7 +243,7 @@ def _is_handy(label: str) -> bool:
 
 
 class _Insertion:
-    """Graphs that go into one model: none of their names may be taken, and equal constants are there once."""
+    """Graphs inserted into one model: their names must be free, and equal constants are stored once."""
 
     def __init__(self, taken: set[str]) -> None:
         self.taken = taken
@@ -251,7 +251,7 @@ class _Insertion:
         self.results: dict[str, onnx.ValueInfoProto] = {}
 
     def nodes(self, place: onnx.NodeProto, graph: onnx.GraphProto, label: str) -> list[onnx.NodeProto]:
-        """The nodes of a graph under new names, connected to what the node at that place was connected to."""
+        """The nodes of a graph with new names, connected like the replaced node."""
         (result,) = place.output
         inputs = (value.name for value in graph.input)
         outside = dict(zip(inputs, place.input, strict=True)) | {graph.output[0].name: result}
@@ -310,7 +310,7 @@ def _renamed_value(value: onnx.ValueInfoProto, names: Mapping[str, str]) -> onnx
 def _add_constants(proto: onnx.ModelProto, constants: Sequence[onnx.TensorProto]) -> None:
     graph = proto.graph
     if constants and proto.ir_version < _FREE_CONSTANTS:
-        # until then onnxruntime took every initialiser for a constant: an input could be overridden from now on
+        # before, onnxruntime treated every initializer as a constant; from now on an input could be overridden
         initialisers = {tensor.name for tensor in graph.initializer}
         _keep(graph.input, [value for value in graph.input if value.name not in initialisers])
         proto.ir_version = _FREE_CONSTANTS
@@ -318,14 +318,14 @@ def _add_constants(proto: onnx.ModelProto, constants: Sequence[onnx.TensorProto]
 
 
 def _declare(graph: onnx.GraphProto, results: Mapping[str, onnx.ValueInfoProto]) -> None:
-    """Declares the types of results: onnx infers nothing through operators of other domains."""
+    """Declare the types of results: onnx infers nothing through operators of other domains."""
     outputs = {value.name for value in graph.output}
     others = [value for value in graph.value_info if value.name not in results]
     _keep(graph.value_info, [*others, *(value for name, value in results.items() if name not in outputs)])
 
 
 def _keep(field: MutableSequence[_Message], values: Sequence[_Message]) -> None:
-    """Makes these the only members of a field."""
+    """Make these the only members of a field."""
     del field[:]
     field.extend(values)
 
@@ -334,7 +334,7 @@ def _keep(field: MutableSequence[_Message], values: Sequence[_Message]) -> None:
 
 
 def fixed(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> onnx.ModelProto:
-    """A copy for inputs of these shapes only: graphs in place of Einsum nodes hold them as constants."""
+    """A copy for inputs of these shapes only: the graphs that replace Einsum nodes contain them as constants."""
     types = _types(proto, shapes)
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)
@@ -348,14 +348,14 @@ def fixed(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> onnx.ModelProt
         if known is not None:
             set_shape(value, known)
         for dim in value.type.tensor_type.shape.dim if value.type.HasField("tensor_type") else ():
-            if dim.dim_param in symbols:  # it has a size now, even if an unknown one
+            if dim.dim_param in symbols:  # it now has a size, even if that is unknown
                 dim.ClearField("dim_param")
     copy.graph.value_info.extend(_corrections(copy, types))
     return copy
 
 
 def _corrections(proto: onnx.ModelProto, types: Types) -> Iterator[onnx.ValueInfoProto]:
-    """Types that inference would get wrong: onnxruntime shares buffers by them, and fails without the true ones."""
+    """Types that inference would get wrong: onnxruntime shares buffers based on them, and fails if they are wrong."""
     declared = {value.name for value in (*proto.graph.value_info, *proto.graph.output)}
     plain = infer_types(proto, {})
     for name, true in types.items():

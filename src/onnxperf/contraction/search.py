@@ -1,4 +1,4 @@
-"""Many graphs for the same result: which of them onnxruntime tells apart, and which are the fastest few."""
+"""Searches many graphs with the same result: which ones onnxruntime distinguishes, and which are the fastest few."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ Progress = Callable[[float, str], None]
 
 FINALISTS = 4
 PREPARED = 0.4
-"""Part of the time after which no more graphs are opened."""
+"""Fraction of the time after which no more graphs are opened."""
 
 
 class Stage(NamedTuple):
-    """The graphs that are left are timed in `rounds` blocks; the fastest `keep` reach the next stage."""
+    """The remaining graphs are timed in `rounds` blocks; the fastest `keep` reach the next stage."""
 
     rounds: int
     block_ns: int
     keep: int
     end: float
-    """Part of the time of the search after which the stage ends, however few rounds it had."""
+    """Fraction of the search time after which the stage ends, even with fewer rounds."""
 
 
 STAGES = (
@@ -42,7 +42,7 @@ STAGES = (
 
 
 class FirstCall(Protocol):
-    """A session that was opened and called once."""
+    """A session after its first call."""
 
     @property
     def first_call_ns(self) -> int:
@@ -50,7 +50,7 @@ class FirstCall(Protocol):
 
 
 class Timer(Protocol):
-    """What the search needs of a worker."""
+    """The methods that the search needs of a worker."""
 
     def load(self) -> object:
         """Get ready."""
@@ -59,7 +59,7 @@ class Timer(Protocol):
         """Open a subject's session and call it once."""
 
     def time_block(self, subject: int, calls: int, warm_ns: int) -> float:
-        """Time calls together; returns the time of a call in the quickest piece in ns."""
+        """Time several calls together; returns the time per call in the quickest piece, in ns."""
 
 
 @dataclass
@@ -71,36 +71,36 @@ class Entrant:
     needed: bool = False
     """It is timed, however little time there is."""
     executed: str = ""
-    """Digest of what onnxruntime makes of it: entrants with the same one are the same."""
+    """Digest of onnxruntime's optimized graph: entrants with the same digest are identical."""
     time_ns: float | None = None
-    """Time of a call, as the last stage that it was in has it."""
+    """Time per call, from the last stage in which it took part."""
     call_ns: float = 0.0
     reason: str = ""
     """Why it could not run."""
 
 
 class Found(NamedTuple):
-    """What the search found."""
+    """The result of a search."""
 
     finalists: list[int]
-    """Numbers of the fastest entrants, the fastest first."""
+    """Numbers of the fastest entrants, fastest first."""
     distinct: int
-    """Graphs that onnxruntime tells apart."""
+    """Number of graphs that onnxruntime distinguishes."""
     interrupted: bool = False
     """The user stopped the search: `finalists` are the fastest of the last complete stage."""
     leaders: tuple[int, ...] = ()
-    """For each entrant the one that was timed for it: the first that onnxruntime makes the same graph of."""
+    """For each entrant the one timed in its place: the first that onnxruntime turns into the same graph."""
 
 
 class Deadline(NamedTuple):
-    """A time that began with the search."""
+    """A time limit that started with the search."""
 
     start_s: float
     total_s: float
     clock: Callable[[], float]
 
     def is_over(self, part: float = 1.0) -> bool:
-        """Whether this part of the time has passed."""
+        """Whether this fraction of the time has passed."""
         return self.clock() - self.start_s >= part * self.total_s
 
 
@@ -116,7 +116,7 @@ def search(
 ) -> Found:
     """Time entrants in stages, half as many or fewer each time; entrants are filled in, as far as time allows.
 
-    Where it does not allow for all, those with the lowest estimates are looked at.
+    If there is not enough time for all, those with the lowest estimates are used.
     """
     deadline = Deadline(clock(), seconds, clock)
     leaders: dict[str, int] = {}
@@ -151,7 +151,7 @@ def _prepared(
     deadline: Deadline,
     progress: Progress,
 ) -> list[int]:
-    """Open sessions while there is time, the cheapest by estimate first; returns the numbers of those that opened."""
+    """Open sessions while there is time, lowest estimate first; returns the numbers of the opened ones."""
     opened = []
     for place, number in enumerate(_cheapest_first(entrants, range(len(entrants)))):
         if deadline.is_over(PREPARED) and not entrants[number].needed:
@@ -172,7 +172,7 @@ def _prepare(entrant: Entrant, number: int, timer: Timer, executed: Path | None)
     except (SubjectError, BadInput) as error:
         entrant.reason = str(error)
         return
-    with suppress(OSError, DecodeError, ValueError):  # what cannot be read is taken for a graph of its own
+    with suppress(OSError, DecodeError, ValueError):  # an unreadable graph counts as distinct
         entrant.executed = digest(executed) if executed is not None else ""
 
 
@@ -185,9 +185,9 @@ def _time(
     progress: Progress,
     seed: int,
 ) -> None:
-    """Blocks in a new order each round, of which the quickest counts: other programs only ever slow down.
+    """Blocks in a new order each round, of which the quickest counts: other programs only ever add time.
 
-    The first round goes from the lowest estimate to the highest, so that time leaves out the most costly.
+    The first round goes from the lowest estimate to the highest, so that a lack of time skips the most costly.
     """
     shuffle = random.Random(seed).shuffle  # noqa: S311 - an experiment's design, not a secret
     quickest: dict[int, float] = {}
@@ -208,7 +208,7 @@ def _time(
 
 
 def _time_block(entrant: Entrant, number: int, stage: Stage, timer: Timer) -> float:
-    """Time of a call in the quickest piece of a block; infinite where it fails, with a reason."""
+    """Time per call in the quickest piece of a block; infinite if it fails, with a reason."""
     calls = max(1, int(stage.block_ns / max(entrant.call_ns, 1.0)))
     try:
         entrant.call_ns = timer.time_block(number, calls, stage.block_ns // 3)
@@ -221,12 +221,12 @@ def _time_block(entrant: Entrant, number: int, stage: Stage, timer: Timer) -> fl
 
 
 def _of_stage(progress: Progress, index: int) -> Progress:
-    """The part of the whole search that a stage is."""
+    """Progress of a stage as a fraction of the whole search."""
     return lambda done, text: progress(0.1 + 0.9 * (index + done) / len(STAGES), text)
 
 
 def digest(path: Path) -> str:
-    """What a graph does, whatever its tensors and nodes are called."""
+    """The content of a graph, independent of the names of its tensors and nodes."""
     graph = onnx.load(path, load_external_data=True).graph
     return hashlib.sha256(_canonical(graph, {}).encode()).hexdigest()
 

@@ -1,4 +1,4 @@
-"""Plans for einsum equations that were searched before, in memory and on disk."""
+"""Plans of earlier searches for einsum equations, in memory and on disk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from onnxperf.records.einsum import EinsumPlan
 
 
 class Key(Struct, frozen=True, kw_only=True):
-    """What a plan holds for."""
+    """What a plan is valid for."""
 
     canonical: str
     shapes: tuple[tuple[int, ...], ...]
@@ -27,7 +27,7 @@ class Key(Struct, frozen=True, kw_only=True):
     runtime: str
     threads: int
     version: str
-    """Of the runtime."""
+    """Version of the runtime."""
     cpu: str
 
 
@@ -46,21 +46,21 @@ class _Entry(Struct, frozen=True):
     model: bytes
     unoptimized: bytes
     decomposed: bytes
-    """Required: what was kept before it was there may be a winner without a verdict, and is searched again."""
+    """Required: older entries may contain a winner without a verdict, and are searched again."""
 
 
 Stamp = tuple[int, int, int]
-"""What changes when a file is replaced or written: its inode, its size and the time of the change."""
+"""Changes when a file is replaced or written: its inode, size and time of change."""
 
 
 class Place(NamedTuple):
-    """The file of a plan as it was at some time; without a stamp there was none."""
+    """The file of a plan at some point in time; without a stamp it did not exist."""
 
     file: Path
     stamp: Stamp | None
 
     def is_current(self) -> bool:
-        """Whether the file is as it was."""
+        """Whether the file is unchanged."""
         return _stamp(self.file) == self.stamp
 
 
@@ -70,11 +70,11 @@ class _Known(NamedTuple):
 
 
 in_memory: dict[Key, _Known] = {}
-"""Plans that this process read or made; one whose file was changed or deleted since does not count."""
+"""Plans that this process read or made; ignored if the file was changed or deleted since."""
 
 
 def recall(key: Key) -> Kept | None:
-    """The plan that was kept for exactly this, if any."""
+    """The stored plan for exactly this key, if any."""
     known, now = in_memory.get(key), place(key)
     if known is not None and known.place == now:
         return known.kept
@@ -86,7 +86,7 @@ def recall(key: Key) -> Kept | None:
 
 
 def keep(key: Key, kept: Kept) -> None:
-    """Keep a plan; a read-only home is not an error."""
+    """Store a plan; a read-only home is not an error."""
     data = msgspec.msgpack.encode(_Entry(key, *kept))
     with contextlib.suppress(OSError):
         _folder().mkdir(parents=True, exist_ok=True)
@@ -95,13 +95,13 @@ def keep(key: Key, kept: Kept) -> None:
 
 
 def place(key: Key) -> Place:
-    """The file for a plan, as it is now."""
+    """The current state of a plan's file."""
     file = _file(key)
     return Place(file, _stamp(file))
 
 
 def all_kept() -> Iterator[tuple[Key, EinsumPlan]]:
-    """Everything on disk, and what only memory has as nothing could be written."""
+    """All plans on disk, and those only in memory because writing failed."""
     seen = set()
     for file in sorted(_folder().glob("*.plan")) if _folder().is_dir() else []:
         entry = _read(file)

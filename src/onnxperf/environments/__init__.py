@@ -1,1 +1,1 @@
-"""Other interpreters for workers: which are wanted, how they are built, and where they are kept."""
+"""Other interpreters for workers: how they are requested, built and stored."""

@@ -1,4 +1,4 @@
-"""Builds an environment from wheels: with uv where it is there, else with venv and pip."""
+"""Builds an environment from wheels: with uv if installed, else with venv and pip."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from onnxperf.programs import find_program
 
 Tell = Callable[[str], None]
 _WHEELS = ("--only-binary", ":all:")
-"""No code of a package runs while it is installed."""
+"""No package code runs during installation."""
 _FOR_WORKERS = {"numpy": "numpy>=1.24", "msgspec": "msgspec>=0.19"}
 _FIRST_FOR_NUMPY_2 = (1, 19)
-"""Release of onnxruntime; the metadata of those before allow a numpy that they cannot work with."""
+"""Release of onnxruntime; the metadata of earlier ones allow a numpy that is incompatible with them."""
 
 
 def build(requirements: Sequence[str], folder: Path, tell: Tell) -> Inventory:
-    """Build an environment in a folder that does not exist yet; returns what it has."""
+    """Build an environment in a folder that does not exist yet; returns its inventory."""
     requested = [package_of(each) for each in requirements]
     more = [wanted for name, wanted in _FOR_WORKERS.items() if name not in requested]
     try:
@@ -53,16 +53,16 @@ def python_in(folder: Path) -> Path:
 
 
 def _made(folder: Path, tell: Tell) -> Callable[[Sequence[str]], object]:
-    """Make an environment without packages; returns what installs some."""
+    """Create an environment without packages; returns a function that installs some."""
     python = str(python_in(folder))
     ours = [sys.executable, "-P", "-m"]
     run_here = partial(run, folder=folder.parent)
     for uv in _uv():
-        tell("making an environment with uv")
+        tell("creating an environment with uv")
         run_here([*uv, "venv", "--quiet", "--python", sys.executable, str(folder)])
         return lambda wanted: run_here([*uv, "pip", "install", "--quiet", "--python", python, *_WHEELS, *wanted])
     quiet = ("--quiet", "--no-input", "--disable-pip-version-check", "--retries", "2", "--no-compile")
-    tell("making an environment with venv")
+    tell("creating an environment with venv")
     if importlib.util.find_spec("pip"):
         run_here([*ours, "venv", "--without-pip", str(folder)])
         pip = [*ours, "pip", "--python", python]
@@ -73,7 +73,7 @@ def _made(folder: Path, tell: Tell) -> Callable[[Sequence[str]], object]:
 
 
 def _uv() -> Iterator[list[str]]:
-    """How uv is called, where it is there."""
+    """The command prefix of uv, if installed."""
     if found := find_program("uv"):
         yield [found]
     elif importlib.util.find_spec("uv"):
@@ -104,16 +104,16 @@ def _release(version: str) -> tuple[int, ...]:
 
 
 def _check_imports(folder: Path, found: Inventory) -> None:
-    """What a worker will import can be imported; that compiles it, and nothing else of the packages."""
+    """Check that a worker's imports work; this compiles them, but no other parts of the packages."""
     has_onnxruntime = any(each.startswith("onnxruntime") for each in found.packages)
     modules = [*probe.NEEDED, *(["onnxruntime"] if has_onnxruntime else [])]
     run([str(python_in(folder)), "-P", "-c", f"import {', '.join(modules)}"], folder.parent)
 
 
 def run(command: Sequence[str], folder: Path) -> str:
-    """Run a program to its end, and return what it printed; whatever ends us ends it with its children.
+    """Run a program to its end, and return its output; whatever ends us also ends it and its children.
 
-    It runs in a folder of ours: uv takes settings, such as its index, from files of the project that it is started in.
+    It runs in a folder of ours: uv reads settings, such as its index, from the project in the current folder.
     """
     process = subprocess.Popen(
         command,

@@ -1,4 +1,4 @@
-"""Why an environment could not be built, read from what uv or pip printed, as one line."""
+"""Finds out why an environment could not be built, from the output of uv or pip, in one line."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _OFFLINE = re.compile(
 _VERSIONS = re.compile(r"satisfies the requirement (\S+).*?\(from versions: ([^)]*)\)", re.DOTALL)
 """Pip's list of versions with a wheel for this Python."""
 _REASON = re.compile(r"No solution found.*?Because (.+?)(?: and you require|, we can conclude|$)", re.DOTALL)
-"""The first of uv's reasons; what follows from it is known."""
+"""The first of uv's reasons; its consequences are known."""
 _NOISE = re.compile(r"^(WARNING|\[notice\]|hint)|^\s*$")
 
 
 class BuildFailed(Exception):
-    """A program that builds an environment ended with an error."""
+    """A program that builds an environment failed."""
 
     def __init__(self, output: str) -> None:
         super().__init__(output)
@@ -33,31 +33,31 @@ class BuildFailed(Exception):
 
 
 def explain(name: str, output: str, option: str = "env") -> BadInput:
-    """What the output of uv or pip means for the user."""
+    """The error for the user, from the output of uv or pip."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", output)
     if "No space left on device" in text:
         return BadInput(
-            f"environment {name} cannot be built: no space left on the disk; `onnxperf envs` lists the others"
+            f"environment {name} cannot be built: no space left on the disk; remove others, listed by `onnxperf envs`"
         )
     problem = next(_problems(text))
     return BadOption(problem, option=option, value=name)
 
 
 def _problems(text: str) -> Iterator[str]:
-    """The first that fits; a program that could connect at its second attempt mentions the first one too."""
+    """The first match; a program that connected at its second attempt mentions the first one, too."""
     here = f"Python {sys.version_info[0]}.{sys.version_info[1]} on {sysconfig.get_platform()}"
     missing, reason = _VERSIONS.search(text), _REASON.search(text)
     versions = _listed(missing[2]) if missing else []
     if missing and versions:
-        yield f"the registry has no wheel of {_requirement(missing[1])} for {here}; choose from: {_offer(versions)}"
+        yield f"no wheel of {_requirement(missing[1])} for {here} in the registry; choose from: {_offer(versions)}"
     if _OFFLINE.search(text):
-        yield "the package registry cannot be reached; connect once to build it, or name an existing interpreter"
+        yield "the package registry cannot be reached; connect once to build it, or use an existing interpreter"
     if missing:
-        yield f"the registry has no wheel of {_requirement(missing[1])} for {here}; check its name"
+        yield f"no wheel of {_requirement(missing[1])} for {here} in the registry; check the name"
     if reason:
-        yield f"no wheels satisfy this for {here}: {_line(re.sub(r'[│╰─▶]', ' ', reason[1]))}; change the versions"
+        yield f"no wheels for {here} match: {_line(re.sub(r'[│╰─▶]', ' ', reason[1]))}; change the versions"
     if "ResolutionImpossible" in text:
-        yield f"these packages contradict each other or what a worker needs: {_detail(text)}"
+        yield f"these packages conflict with each other or with the worker's requirements: {_detail(text)}"
     yield f"it could not be built: {_detail(text)}"
 
 
@@ -76,7 +76,7 @@ def _requirement(text: str) -> str:
 
 
 def _detail(text: str) -> str:
-    """The lines that say something, as one."""
+    """The relevant lines, joined."""
     lines = [line for line in text.splitlines() if not _NOISE.search(line)]
     errors = [line for line in lines if re.match(r"(ERROR|error|\w*Error): ", line)]
     return _line(re.sub(r"(ERROR|error): ", "", " ".join(errors or lines[-8:])))

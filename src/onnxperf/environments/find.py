@@ -1,4 +1,4 @@
-"""The environment that a text names: kept from before, built now, or an interpreter given by its path."""
+"""Finds the environment for a text: a stored one, one built now, or an interpreter given by its path."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Build = Callable[[Sequence[str], Path, Tell], Inventory]
 
 
 def environment(text: str, progress: Tell = lambda _text: None, build: Build = build) -> Environment:
-    """The environment that `text` names, built first where it is not there; `progress` receives what is being done."""
+    """The environment that `text` describes, built first if necessary; `progress` receives the current step."""
     if is_path(text):
         return given_environment(text)
     requirements = requirements_of(text)
@@ -30,9 +30,9 @@ def environment(text: str, progress: Tell = lambda _text: None, build: Build = b
 
 
 def planned(text: str) -> Environment | None:
-    """The environment that `text` names, or None where it would have to be built; a wrong text is an error.
+    """The environment that `text` describes, or None if it would have to be built; an invalid text is an error.
 
-    Nothing is run: what an interpreter has that is given by its path stays unknown.
+    Nothing is run: the packages of an interpreter given by its path remain unknown.
     """
     if is_path(text):
         return Environment(name=text, python=str(program_at(text)), python_version="", packages={})
@@ -69,12 +69,12 @@ def _built(requirements: Sequence[str], progress: Tell, build: Build) -> Environ
 
 
 def all_environments() -> list[Environment]:
-    """Every environment that was built, with its size, sorted by name."""
+    """All built environments, with their sizes, sorted by name."""
     return [replace(each, size_bytes=kept.size_of(folder)) for folder, each in kept.all_kept()]
 
 
 def remove(names: Iterable[str] | None) -> list[Environment]:
-    """Remove environments by their names, for every Python that they were built for; None means all.
+    """Remove environments by name, for every Python that they were built for; None means all.
 
     Nothing is removed if a name is unknown.
     """

@@ -1,4 +1,4 @@
-"""Environments that were built: one folder each in the user's cache, complete or not there."""
+"""Stored environments: one folder each in the user's cache, either complete or absent."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from onnxperf.errors import BadInput
 from onnxperf.records.envs import Environment
 
 _REVISION = 1
-"""Raised when a change here invalidates what lies in caches."""
+"""Incremented when a change here invalidates caches."""
 _DESCRIPTION = "environment.json"
 _DRAFT = ".draft-"
-"""What is built or removed has this name; without a command at work on it, it is garbage."""
+"""The name of folders being built or removed; if no command is working on them, they are garbage."""
 
 
 def folder_of_all() -> Path:
-    """Where environments are kept."""
+    """The folder of all environments."""
     return platformdirs.user_cache_path("onnxperf") / "environments"
 
 
 def folder_of(requirements: Sequence[str]) -> Path:
-    """The folder of an environment with these packages, for this very Python."""
+    """The folder of an environment with these packages, for this Python."""
     python = (sys.implementation.cache_tag, platform.python_version(), sysconfig.get_platform())
     key = hashlib.sha256(repr((_REVISION, tuple(requirements), python)).encode()).hexdigest()[:12]
     readable = re.sub(r"[^a-z0-9.]+", "-", "-".join(requirements))[:60].strip("-")
@@ -43,7 +43,7 @@ def folder_of(requirements: Sequence[str]) -> Path:
 
 
 def recall(folder: Path) -> Environment | None:
-    """The environment in a folder, if there is one that can be used."""
+    """The environment in a folder, if it is usable."""
     description = folder / _DESCRIPTION
     try:
         found = msgspec.json.decode(description.read_bytes(), type=Environment)
@@ -51,13 +51,13 @@ def recall(folder: Path) -> Environment | None:
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
     python = python_in(folder)
-    if not os.access(python, os.X_OK):  # the interpreter that it was made from is gone
+    if not os.access(python, os.X_OK):  # the interpreter on which it is based is gone
         return None
     return replace(found, python=str(python), used=used.isoformat(timespec="seconds"))
 
 
 def note_use(folder: Path) -> None:
-    """Remember that an environment was used now; a read-only cache is not an error."""
+    """Record that an environment was used now; a read-only cache is not an error."""
     with contextlib.suppress(OSError):
         os.utime(folder / _DESCRIPTION)
 
@@ -70,7 +70,7 @@ def all_kept() -> Iterator[tuple[Path, Environment]]:
 
 
 def folders() -> list[Path]:
-    """Folders of environments, also of those that can no longer be used."""
+    """Folders of environments, including unusable ones."""
     try:
         return [each for each in folder_of_all().iterdir() if not each.name.startswith(".")]
     except OSError:
@@ -78,14 +78,14 @@ def folders() -> list[Path]:
 
 
 def keep(draft: Path, folder: Path, environment: Environment) -> None:
-    """Let what was built aside become an environment, at once; the caller holds the lock."""
+    """Turn a finished draft into an environment, atomically; the caller holds the lock."""
     (draft / _DESCRIPTION).write_bytes(msgspec.json.format(msgspec.json.encode(environment)))
-    discard(folder)  # one that can no longer be used
+    discard(folder)  # a previous one that is no longer usable
     draft.rename(folder)
 
 
 def discard(folder: Path) -> None:
-    """Remove a folder; whoever looks meanwhile finds all of it or nothing. The caller holds the lock."""
+    """Remove a folder; readers see all of it or nothing. The caller holds the lock."""
     if folder.is_dir():
         aside = new_draft()
         folder.rename(aside)
@@ -93,29 +93,29 @@ def discard(folder: Path) -> None:
 
 
 def discard_drafts() -> None:
-    """Remove what commands left that were killed; the caller holds the lock, so none is at work."""
+    """Remove the drafts of killed commands; the caller holds the lock, so no command is using them."""
     for each in folder_of_all().glob(f"{_DRAFT}*"):
         shutil.rmtree(each, ignore_errors=True)
 
 
 def new_draft() -> Path:
-    """A folder of nobody else, not made yet: a program that outlives its killed command may still write to the old."""
+    """A unique folder, not created yet: a program that outlives its killed command may still write to the old one."""
     return folder_of_all() / f"{_DRAFT}{os.getpid()}-{os.urandom(4).hex()}"
 
 
 @contextlib.contextmanager
 def locked(tell: Tell = lambda _text: None) -> Iterator[None]:
-    """One command at a time builds and removes; the lock goes with its process, however that ends."""
+    """One command at a time builds and removes; the lock is released when its process ends."""
     folder = folder_of_all()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         file = (folder / ".lock").open("a+b")
     except OSError as error:
         reason = error.strerror or error
-        raise BadInput(f"environments cannot be kept in {str(folder)!r}: {reason}; make it writable") from error
+        raise BadInput(f"environments cannot be stored in {str(folder)!r}: {reason}; make it writable") from error
     with file:
         if not lock(file.fileno(), wait=False):
-            tell("waiting for another command that builds an environment")
+            tell("waiting for another command that is building an environment")
             lock(file.fileno(), wait=True)
         yield
 
@@ -131,7 +131,7 @@ def size_of(folder: Path) -> int:
 
 
 def lock(handle: int, wait: bool) -> bool:
-    """Lock a file; returns whether that was possible."""
+    """Lock a file; returns whether it succeeded."""
     try:
         if sys.platform == "win32":
             import msvcrt

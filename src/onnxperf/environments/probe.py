@@ -1,4 +1,4 @@
-"""What an interpreter has: its version and its packages, as it reports them itself."""
+"""What an interpreter provides: its version and its packages, as it reports them itself."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from onnxperf.records.envs import Environment
 
 OLDEST = (3, 11)
 NEEDED = ("numpy", "msgspec")
-"""What the worker side imports besides its runtime."""
+"""The worker's imports, in addition to its runtime."""
 _RUNTIMES = ("onnxruntime", "openvino")
-"""How the names of packages begin whose versions matter whoever asked for them."""
+"""Prefixes of packages whose versions always matter."""
 _TIMEOUT_S = 60.0
 _OURS = frozenset({"PYTHONPATH", "PYTHONHOME", "PYTHONPLATLIBDIR", "PYTHONDONTWRITEBYTECODE", "__PYVENV_LAUNCHER__"})
 _QUESTION = """
@@ -31,11 +31,11 @@ if sys.version_info >= (3, 8):
             found.setdefault(each.metadata["Name"], each.version)
 print(json.dumps({"version": list(sys.version_info[:3]), "packages": found}))
 """
-"""Readable by every Python, however old."""
+"""Valid in every Python, however old."""
 
 
 class Inventory(Struct, frozen=True):
-    """What an interpreter reports."""
+    """The report of an interpreter."""
 
     version: tuple[int, int, int]
     packages: dict[str, str]
@@ -46,7 +46,7 @@ class Inventory(Struct, frozen=True):
         return ".".join(map(str, self.version))
 
     def relevant(self, requested: Sequence[str] = ()) -> dict[str, str]:
-        """Versions of what was requested, of runtimes, and of what a worker needs, in this order."""
+        """Versions of requested packages, of runtimes, and of the worker's dependencies, in this order."""
         found = {normalized(name): version for name, version in self.packages.items()}
         runtimes = sorted(name for name in found if name.startswith(_RUNTIMES))
         names = dict.fromkeys([*requested, *runtimes, *NEEDED])
@@ -55,18 +55,18 @@ class Inventory(Struct, frozen=True):
 
 def program_at(text: str) -> Path:
     """The program at a path, which is not run."""
-    # Not resolved: in a virtual environment, the interpreter is a link that leads out of it.
+    # Not resolved: in a virtual environment, the interpreter is a link to the outside.
     path = Path(os.path.abspath(Path(text).expanduser()))  # noqa: PTH100
     if path.is_dir():
-        advice = "name its interpreter, such as bin/python in it"
+        advice = "use its interpreter, such as bin/python"
         raise BadOption(f"this is a folder; {advice}", option="env", value=text)
     if not os.access(path, os.X_OK):
-        raise BadOption("there is no such program", option="env", value=text, expected="the path of a Python")
+        raise BadOption("no such program", option="env", value=text, expected="the path of a Python")
     return path
 
 
 def given_environment(text: str) -> Environment:
-    """The environment of an interpreter that was given by its path, as it reports itself."""
+    """The environment of an interpreter given by its path, as reported by itself."""
     path = program_at(text)
     found = ask(path)
     if found is None:
@@ -80,12 +80,12 @@ def given_environment(text: str) -> Environment:
     missing = [name for name in NEEDED if name not in packages]
     if missing:
         advice = f"install with: {text} -m pip install {' '.join(missing)}"
-        raise BadOption(f"{' and '.join(missing)} missing there; {advice}", option="env", value=text)
+        raise BadOption(f"{' and '.join(missing)} not installed there; {advice}", option="env", value=text)
     return Environment(name=text, python=str(path), python_version=found.python_version, packages=packages)
 
 
 def ask(python: Path) -> Inventory | None:
-    """What an interpreter has; None for a program that is not one."""
+    """The inventory of an interpreter; None if the program is not one."""
     try:
         answer = subprocess.run(
             [str(python), "-c", _QUESTION],
@@ -102,5 +102,5 @@ def ask(python: Path) -> Inventory | None:
 
 
 def neutral_variables() -> dict[str, str]:
-    """Our variables, without those that lead another interpreter to our modules or forbid it to compile its own."""
+    """Our variables, without those that would make another interpreter use our modules or not compile its own."""
     return {name: value for name, value in os.environ.items() if name not in _OURS} | {"PYTHONSAFEPATH": "1"}

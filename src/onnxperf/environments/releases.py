@@ -1,4 +1,4 @@
-"""Which versions of a package the registry has for this Python."""
+"""The versions of a package that the registry offers for this Python."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ARGUMENTS = ("--only-binary", ":all:", "--no-input", "--disable-pip-version-che
 
 
 def versions_of(package: str) -> list[str]:
-    """Final versions with a wheel for this Python, as pip lists them; uv has no such list."""
+    """Final versions with a wheel for this Python, as listed by pip; uv provides no such list."""
     ours = [sys.executable, "-P", "-m"]
     try:
         with tempfile.TemporaryDirectory(prefix="onnxperf-") as folder:

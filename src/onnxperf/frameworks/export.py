@@ -1,4 +1,4 @@
-"""Conversion of any framework's model to ONNX; whatever its converter objects to becomes one line."""
+"""Converts any framework's model to ONNX; any error of the converter becomes one line."""
 
 from __future__ import annotations
 
@@ -17,47 +17,47 @@ from onnxperf.frameworks.base import AnyFramework, ExportRequest, framework_of, 
 from onnxperf.frameworks.logs import quiet_libraries
 
 SUFFIXES = (".keras", ".pt2")
-"""Of files that a framework reads without unpickling anything."""
+"""Extensions of files that a framework reads without unpickling anything."""
 _FILES = "a .keras or .pt2 file"
-_PICKLE = "is a pickle, which may run any code when it is loaded"
+_PICKLE = "is a pickle, which may run arbitrary code when loaded"
 _UNSAFE = {
     **dict.fromkeys((".bin", ".ckpt", ".dill", ".joblib", ".pickle", ".pkl", ".pt", ".pth", ".sav"), _PICKLE),
-    **dict.fromkeys((".h5", ".hdf5"), "is in the format that preceded .keras, which may hold code"),
+    **dict.fromkeys((".h5", ".hdf5"), "is in the old format before .keras, which may contain code"),
 }
 
 
 def framework_to_convert(source: object) -> AnyFramework:
-    """The framework of a model; an error that lists what can be converted where there is none."""
+    """The framework of a model; if there is none, an error that lists what can be converted."""
     found = framework_of(source)
     if found is not None:
         return found
     if is_path(source):
         raise BadOption(path_problem(source))
     if isinstance(source, onnx.ModelProto):
-        raise BadOption("this is already an ONNX model; there is nothing to convert")
+        raise BadOption("this is already an ONNX model: nothing to convert")
     raise BadOption(
         f"a {type(source).__name__} cannot be converted; expected a fitted sklearn estimator, a torch module, or a "
-        f"tensorflow model: one of Keras, the folder of a saved_model, or {_FILES}"
+        f"tensorflow model: a Keras model, a saved_model folder, or {_FILES}"
     )
 
 
 def path_problem(source: str | os.PathLike[str]) -> str:
-    """Why nothing can be loaded from a path, and what to give instead."""
+    """Why nothing can be loaded from a path, and what to use instead."""
     path = Path(source)
     shown = repr(str(path))
     if path.is_dir():
-        return f"{shown} is not a saved_model folder: it holds no saved_model.pb"
+        return f"{shown} is not a saved_model folder: it contains no saved_model.pb"
     if path.suffix.lower() in _UNSAFE:
         return (
-            f"{shown} {_UNSAFE[path.suffix.lower()]}: write a function that builds the model, and give FILE.py:function"
+            f"{shown} {_UNSAFE[path.suffix.lower()]}: write a function that builds the model, and pass FILE.py:function"
         )
     if path.suffix in SUFFIXES:
         return f"no such file: {shown}"
-    return f"{shown}: expected FILE.py:function, module:function, {_FILES}, or the folder of a saved_model"
+    return f"{shown}: expected FILE.py:function, module:function, {_FILES}, or a saved_model folder"
 
 
 def versions_of(framework: AnyFramework) -> dict[str, str]:
-    """Versions of the libraries that take part in a conversion."""
+    """Versions of the libraries involved in a conversion."""
     found = {name: version_of(names) for name, names in {**framework.libraries, "onnx": ("onnx",)}.items()}
     return {name: number for name, number in found.items() if number}
 
@@ -81,7 +81,7 @@ def export(framework: AnyFramework, source: object, request: ExportRequest) -> o
 
 
 def _refusal(framework: AnyFramework, error: Exception) -> str:
-    # torch puts what went wrong behind a page of advice
+    # torch writes the cause after a page of advice
     text = str(error).rpartition("## Exception summary")[2].partition("(Refer to the full")[0]
     line = " ".join(text.split())
     shown = line if len(line) <= 300 else f"{line[:300]}…"
@@ -90,7 +90,7 @@ def _refusal(framework: AnyFramework, error: Exception) -> str:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Converters warn about themselves at length; what matters to a user is checked afterwards."""
+    """Converters issue many warnings about themselves; results are checked afterwards anyway."""
     disabled = logging.root.manager.disable
     unread = io.StringIO()
     with (

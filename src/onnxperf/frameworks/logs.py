@@ -1,4 +1,4 @@
-"""What libraries in C++ log past Python, such as TensorFlow at its import."""
+"""Silences what C++ libraries log past Python, such as TensorFlow during its import."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _STDERR = 2
 
 @contextlib.contextmanager
 def quiet_libraries() -> Iterator[None]:
-    """Let descriptor 2 lead nowhere meanwhile, if Python's own stderr has another one, as below the command line."""
+    """Redirect descriptor 2 to nowhere, if Python's own stderr uses another one, as in the command line."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # TensorFlow reads it when it is imported
     if not _is_elsewhere():
         yield

@@ -1,4 +1,4 @@
-"""Models in an older version of ONNX's operators than the one that an exporter writes."""
+"""Models in an older opset than the one that an exporter writes."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     import onnx
 
 _ASSERTION = re.compile(r"^\S+: \w+: Assertion .* failed: ")
-"""Where in its source the converter gave up, which stands before the reason."""
+"""The place in the converter's source that precedes the reason."""
 _WRITTEN_BY_TORCH = 18
-"""The oldest opset that torch's exporter writes by itself."""
+"""The oldest opset that torch's exporter writes itself."""
 
 
 def written_for(asked: int | None) -> int | None:
-    """The opset to ask torch's exporter for: of an older one, it would return another in silence."""
+    """The opset to request from torch's exporter: for an older one, it would silently return another."""
     return None if asked is None else max(asked, _WRITTEN_BY_TORCH)
 
 
 def lowered(proto: onnx.ModelProto, asked: int) -> onnx.ModelProto:
-    """The model in the opset that was asked for, by onnx's version converter; refused with its reason if it fails."""
+    """The model in the requested opset, by onnx's version converter; if it fails, an error with its reason."""
     import onnx
     import onnx.version_converter
 
@@ -35,7 +35,7 @@ def lowered(proto: onnx.ModelProto, asked: int) -> onnx.ModelProto:
     try:
         converted = onnx.version_converter.convert_version(proto, asked)
         onnx.checker.check_model(converted)
-    except Exception as error:  # C++ code of onnx, which raises what it likes
+    except Exception as error:  # onnx's C++ code may raise anything
         reason = _ASSERTION.sub("", one_line(error)).replace("`", "'")
         raise _refusal(asked, written, reason) from error
     if opset_of(converted) != asked:

@@ -1,4 +1,4 @@
-"""Outputs of any framework as arrays."""
+"""Converts outputs of any framework to arrays."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 Outputs = list[Any] | dict[str, Any]
-"""Arrays by name or in their order; what is not a tensor, such as a table of probabilities, stays what it is."""
+"""Arrays by name or in order; other values, such as a table of probabilities, are unchanged."""
 
 
 def to_numpy(outputs: object) -> Outputs:
-    """Outputs of any framework as arrays: by name where they have names, else in their order.
+    """Outputs of any framework as arrays: by name if they have names, else in order.
 
-    Nested outputs are flattened (`hidden_states.0`) and missing ones left out, as exporters do it.
+    Nested outputs are flattened (`hidden_states.0`) and missing ones left out, as exporters do.
     """
     leaves = list(_leaves((), outputs))
     if leaves and all(path for path, _ in leaves) and _fields(outputs) is not None:
@@ -49,7 +49,7 @@ def _fields(value: object) -> dict[str, object] | None:
 
 
 def _is_plain(value: Sequence[object]) -> bool:
-    """Numbers or texts in a list are one array, not an output each; a table of dictionaries stays what it is."""
+    """Numbers or texts in a list are one array, not one output each; a table of dictionaries is unchanged."""
     if not value:
         return False
     return all(isinstance(each, bool | int | float | complex | str | bytes | np.generic) for each in value) or (
@@ -58,12 +58,12 @@ def _is_plain(value: Sequence[object]) -> bool:
 
 
 def as_array(value: Any) -> Any:
-    """One tensor of any framework as an array; a table of dictionaries as it is."""
+    """One tensor of any framework as an array; a table of dictionaries is unchanged."""
     if isinstance(value, list | tuple) and value and isinstance(value[0], dict):
         return value
     if type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach"):
         value = value.detach().cpu()
-        # numpy has no bfloat16; float32 holds all of its values
+        # numpy has no bfloat16; float32 represents all its values
         value = value.float() if str(value.dtype) == "torch.bfloat16" else value
         return value.resolve_conj().resolve_neg().numpy()
     method = next((getattr(value, name) for name in ("numpy", "toarray") if hasattr(value, name)), None)

@@ -1,4 +1,4 @@
-"""Rows on which a converted estimator is compared with its source: mixed, at thresholds of trees, at extremes."""
+"""Rows to compare a converted estimator with its source: mixed, at thresholds of trees, at extremes."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from onnxperf.runtimes.base import Array
 
 ROWS = 1000
 _ELEMENTS = 4_000_000
-"""A table of many columns gets fewer rows."""
+"""Tables with many columns get fewer rows."""
 
 Column = tuple[str, int]
-"""Name of an input, and the place of a column in it."""
+"""Name of an input, and the position of a column in it."""
 Splits = Mapping[int, Sequence[float]]
-"""Thresholds by the number of the column."""
+"""Thresholds by column number."""
 
 
 def probing_rows(estimator: object, sample: Mapping[str, Array], seed: int = 0) -> list[dict[str, Array]]:
-    """Tables made from a sample, the most demanding first; each has another number of rows than the sample."""
+    """Tables derived from a sample, the most demanding first; each has a different number of rows than the sample."""
     first = next(iter(sample.values()))
     is_table = all(array.ndim in (1, 2) and len(array) == len(first) for array in sample.values())
     if not is_table or not first.size:
@@ -34,7 +34,7 @@ def probing_rows(estimator: object, sample: Mapping[str, Array], seed: int = 0) 
 
 
 def _mixed(sample: Mapping[str, Array], rows: int, random: np.random.Generator) -> dict[str, Array]:
-    """Rows of the sample, and below them rows whose values come from different rows of it."""
+    """Rows of the sample, followed by rows that combine values from different rows."""
     length = len(next(iter(sample.values())))
     whole = np.resize(random.permutation(length), min(length, rows // 2))
     made = {}
@@ -49,13 +49,13 @@ def _mixed(sample: Mapping[str, Array], rows: int, random: np.random.Generator) 
 def _with_edges(
     mixed: Mapping[str, Array], sample: Mapping[str, Array], splits: Splits, random: np.random.Generator
 ) -> dict[str, Array]:
-    """The last half of the rows: at thresholds and their neighbours, between and beyond extremes, and zeros."""
+    """The last half of the rows: at thresholds and their neighbors, between and beyond extremes, and zeros."""
     made = {name: array.copy() for name, array in mixed.items()}
     rows = len(next(iter(made.values())))
     split, spread = rows // 2, 3 * rows // 4
     for index, (name, place) in enumerate(_columns(sample)):
         if made[name].dtype.kind != "f":
-            continue  # other values than those of the sample may be none
+            continue  # only the sample's values are known to be valid
         column = made[name].reshape(rows, -1)[:, place]
         known = sample[name].reshape(len(sample[name]), -1)[:, place]
         known = known[np.isfinite(known)]
@@ -73,7 +73,7 @@ def _with_edges(
 
 
 def _columns(sample: Mapping[str, Array]) -> list[Column]:
-    """All columns in the order in which an estimator counts them."""
+    """All columns in the order in which an estimator numbers them."""
     return [(name, place) for name, array in sample.items() for place in range(_width(array))]
 
 
@@ -83,13 +83,13 @@ def _width(array: Array) -> int:
 
 def _neighbours(thresholds: Sequence[float], dtype: np.dtype[Any]) -> Array:
     at = np.unique(np.asarray(thresholds, np.float64).astype(dtype))
-    at = at[np.isfinite(at)]  # histograms part missing values from all others at infinity
+    at = at[np.isfinite(at)]  # histograms separate missing values from all others at infinity
     infinity = dtype.type(np.inf)
     return np.concatenate([np.nextafter(at, -infinity), at, np.nextafter(at, infinity)])
 
 
 def splits_of(estimator: object) -> Splits:
-    """Where the trees of an estimator that takes the columns as they are split them."""
+    """The split points of an estimator's trees, if it takes the columns unchanged."""
     found: dict[int, list[float]] = defaultdict(list)
     for feature, threshold in _splits(estimator):
         found[feature].append(threshold)

@@ -1,4 +1,4 @@
-"""Samples of a model's inputs by name: those that were given, and random ones where only shapes are known."""
+"""Samples of a model's inputs by name: given ones, and random ones if only shapes are known."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def named_sample(
     options: InputOptions,
     names: Sequence[str] | None = None,
 ) -> dict[str, Array] | None:
-    """Arrays by the names of the source's inputs: random ones where only shapes are known, None where nothing is."""
+    """Arrays by source input name: random ones if only shapes are known, None if nothing is known."""
     if sample is None:
         example = None if options.shapes else framework.example(source)
         if example is not None:
@@ -39,12 +39,12 @@ def named_sample(
     values = list(sample) if isinstance(sample, list | tuple) and not framework.takes_table else [sample]
     known = framework.input_names(source, len(values)) if names is None else list(names)
     if len(known) != len(values):
-        raise BadFeed(f"the sample has {len(values)} arrays, the model takes {len(known)}: {', '.join(known)}")
+        raise BadFeed(f"the sample has {len(values)} arrays, but the model takes {len(known)}: {', '.join(known)}")
     return {name: _array(name, value) for name, value in zip(known, values, strict=True)}
 
 
 def _columns(sample: Any) -> dict[str, Array] | None:
-    """The columns of a data frame, an input each; None where the sample is none."""
+    """The columns of a data frame, one input each; None if the sample is not a data frame."""
     if not hasattr(sample, "columns") or not hasattr(sample, "iloc"):
         return None
     return {str(name): _array(name, sample[[name]].to_numpy()) for name in sample.columns}

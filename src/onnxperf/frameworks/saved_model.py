@@ -25,7 +25,7 @@ SAVED_MODEL_OPTIONS = {
 
 
 def export_saved_model(source: str | os.PathLike[str], request: ExportRequest) -> onnx.ModelProto:
-    """Run tf2onnx in a process of its own, as its documentation has it."""
+    """Run tf2onnx in a separate process, as recommended by its documentation."""
     import onnx
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
@@ -40,17 +40,15 @@ def export_saved_model(source: str | os.PathLike[str], request: ExportRequest) -
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=request.timeout, check=False)
         except subprocess.TimeoutExpired as error:
-            raise BadInput(
-                f"tf2onnx took longer than {significant(request.timeout)} s; `timeout` gives it more"
-            ) from error
+            raise BadInput(f"tf2onnx took longer than {significant(request.timeout)} s; increase `timeout`") from error
         if done.returncode or not output.is_file():
             if "No module named tf2onnx" in done.stderr:
                 raise MissingExtra("tf2onnx", "tensorflow")
-            last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "no reason given")
+            last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "no reason reported")
             raise BadInput(f"tf2onnx cannot convert {str(source)!r}: {' '.join(last.split())[:300]}")
         try:
             proto = onnx.load(output)
         except DecodeError as error:
             raise BadInput(f"tf2onnx wrote a damaged model for {str(source)!r}") from error
-    proto.graph.ClearField("doc_string")  # it names the folder
+    proto.graph.ClearField("doc_string")  # it contains the folder
     return proto

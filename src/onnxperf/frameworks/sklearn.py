@@ -1,4 +1,4 @@
-"""Estimators of sklearn, and whatever looks like one."""
+"""Estimators of sklearn, and of libraries with the same methods."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _SCORES = ("predict_proba", "decision_function")
 _TRIED_ROWS = 2
 _OTHER_FLOATS = {"float32": "float64", "float64": "float32"}
 _ROWS = 10
-"""Of a random sample for an estimator that declares how many columns it takes."""
+"""Rows of a random sample for an estimator that declares its number of columns."""
 
 
 class Estimator(Protocol):
-    """What is called of an estimator; a transformer has `transform` in place of `predict`."""
+    """The methods used of an estimator; a transformer has `transform` instead of `predict`."""
 
     def predict(self, table: object, /) -> Array:
         """Labels or values."""
@@ -56,7 +56,7 @@ class SklearnFramework(Framework[Estimator]):
     )
 
     def detect(self, source: object) -> TypeGuard[Estimator]:
-        """An estimator of sklearn or of another library with its methods: skl2onnx can convert those as well."""
+        """An estimator of sklearn, or of another library with its methods, which skl2onnx can convert as well."""
         if isinstance(source, type):
             return False
         looks_like_one = any(callable(getattr(source, name, None)) for name in _METHODS)
@@ -83,33 +83,33 @@ class SklearnFramework(Framework[Estimator]):
         return ["X"]
 
     def shapes(self, source: Estimator, requested: Mapping[str, Shape]) -> Mapping[str, Shape]:
-        """A few rows where the number of columns is known."""
+        """A few rows if the number of columns is known."""
         columns = getattr(source, "n_features_in_", None)
         return {"X": (_ROWS, columns)} if not requested and isinstance(columns, int) else requested
 
     def tables(self, source: Estimator, arrays: Mapping[str, Array]) -> list[dict[str, Array]]:
-        """Rows at the thresholds of trees, at ties and at extremes: a few rows of a sample meet none of them."""
+        """Rows at the thresholds of trees, at ties and at extremes, which are rare in samples of a few rows."""
         return probing_rows(source, arrays)
 
     def lazy(self, load: Callable[[], Estimator], **options: Unpack[SubjectOptions]) -> Callable[..., object]:
-        """Labels and, where the estimator has them, probabilities or scores; or what a transformer returns."""
+        """Labels and, if available, probabilities or scores; or the result of a transformer."""
         if options.get("call", "call") not in self.calls:
             raise BadOption.unknown("sklearn call", options["call"], self.calls)
         return EstimatorCall.of(load(), options.get("input_names", ()))
 
     def note_on_calls(self, source: Estimator, arrays: Mapping[str, Array]) -> str:
-        """Whether it refuses the floats of the converted model."""
+        """A note if the estimator does not accept the converted model's float type."""
         return EstimatorCall.of(source, arrays).tried_on(arrays.values()).note
 
     def outputs(self, source: Estimator, arrays: Mapping[str, Array]) -> Outputs:
-        """What the estimator predicts for one table; nothing else in it is converted."""
+        """The estimator's predictions for one table; other outputs are not converted."""
         outputs = EstimatorCall.of(source, arrays).tried_on(arrays.values())(*arrays.values())
         values = outputs if isinstance(outputs, list) else [outputs]
         return [each.toarray() if hasattr(each, "toarray") else each for each in values]
 
 
 class EstimatorCall:
-    """An estimator on the arrays of a model's inputs: they become one table, with floats of a type that it takes."""
+    """An estimator on the arrays of a model's inputs: they become one table, with floats of a supported type."""
 
     def __init__(self, call: Callable[..., object], estimator: object, input_names: Iterable[str] = ()) -> None:
         self._call = call
@@ -117,23 +117,23 @@ class EstimatorCall:
         self._columns = [str(name) for name in getattr(estimator, "feature_names_in_", ())]
         self._names = tuple(input_names)
         self._floats = ""
-        """The type that it takes in place of the given one."""
+        """The type used in place of the given one."""
         self._refused = ""
 
     @classmethod
     def of(cls, estimator: Estimator, input_names: Iterable[str] = ()) -> EstimatorCall:
-        """Labels and scores of an estimator, or what a transformer returns."""
+        """Labels and scores of an estimator, or the result of a transformer."""
         return cls(estimator_call(estimator), estimator, input_names)
 
     @property
     def note(self) -> str:
-        """What a reader must know about its inputs; empty where they are what the model takes."""
+        """A note for readers on its inputs; empty if they are those of the model."""
         if not self._floats:
             return ""
-        return f"{self._kind} refuses {self._refused}, so it is called with {self._floats}, the type it was fitted on"
+        return f"{self._kind} rejects {self._refused}, so it is called with {self._floats}, the type it was fitted on"
 
     def tried_on(self, arrays: Iterable[Array]) -> EstimatorCall:
-        """The same, with other floats where a few rows of these inputs show that it needs them."""
+        """The same, with another float type if a few rows of these inputs show that it is needed."""
         few = [array[:_TRIED_ROWS] for array in arrays if array.ndim]
         given = next((array.dtype.name for array in few if array.dtype.name in _OTHER_FLOATS and array.size), "")
         if not given or self._takes(few):
@@ -148,11 +148,11 @@ class EstimatorCall:
             try:
                 self(*arrays)
             except Exception:
-                return False  # why is told where all rows are predicted
+                return False  # the error is reported when all rows are predicted
         return True
 
     def bind(self, *arrays: Array) -> Callable[[], object]:
-        """A prediction for these inputs, which become a table once."""
+        """A prediction for these inputs, which are joined into a table once."""
         cast = [array.astype(self._floats) if array.dtype.name == self._refused else array for array in arrays]
         return partial(self._call, cast[0] if len(cast) == 1 else _frame(self._names, cast, self._columns))
 
@@ -162,7 +162,7 @@ class EstimatorCall:
 
 
 def estimator_call(estimator: Estimator) -> Callable[..., object]:
-    """Labels and, where the estimator has them, probabilities or scores; what a transformer returns otherwise."""
+    """Labels and, if available, probabilities or scores; otherwise the result of a transformer."""
     if not hasattr(estimator, "predict"):
         if not hasattr(estimator, "transform"):
             raise BadOption(f"a {type(estimator).__name__} has neither predict nor transform")
@@ -177,7 +177,7 @@ def estimator_call(estimator: Estimator) -> Callable[..., object]:
 
 
 def _check_estimators(source: Estimator, options: Mapping[object, object]) -> None:
-    """skl2onnx ignores options of estimators that are not part of a model."""
+    """Reject options of estimators that are not part of the model: skl2onnx ignores them."""
     enumerate_models = required("skl2onnx.common.utils_sklearn", "sklearn").enumerate_model_names
     parts = [part for _, part in enumerate_models(source)]
     known = {type(part) for part in parts} | {id(part) for part in parts}
@@ -189,7 +189,7 @@ def _check_estimators(source: Estimator, options: Mapping[object, object]) -> No
 
 
 def _known_operators(option: str, given: str | Collection[str], convert: Callable[[], onnx.ModelProto]) -> set[str]:
-    """Names of operators; skl2onnx takes any text, and one that is misspelt has no effect."""
+    """Names of operators; skl2onnx accepts any text, and misspelled names have no effect."""
     from onnx import defs
 
     names = {given} if isinstance(given, str) else set(given)
@@ -204,7 +204,7 @@ def _initial_types(arrays: Mapping[str, Array]) -> list[tuple[str, object]]:
     guess = required("skl2onnx.common.data_types", "sklearn").guess_data_type
     types: list[tuple[str, object]] = []
     for name, array in arrays.items():
-        # An estimator that was fitted on float64 serves float32: onnxruntime is fast in it, and knows all operators.
+        # Convert to float32 even if fitted on float64: onnxruntime is fast with it, and supports all operators.
         kind = guess(array.astype(np.float32) if array.dtype == np.float64 else array)[0][1]
         kind.shape = [None, *array.shape[1:]]
         types.append((name, kind))
@@ -212,7 +212,7 @@ def _initial_types(arrays: Mapping[str, Array]) -> list[tuple[str, object]]:
 
 
 def _frame(names: Sequence[str], arrays: Sequence[Array], fitted: Sequence[str]) -> object:
-    """A frame whose columns were inputs: by name, or in the order of the columns that an estimator was fitted on."""
+    """A frame with one column per input: by name, or in the order of the columns that an estimator was fitted on."""
     from pandas import DataFrame
 
     columns = [column for array in arrays for column in array.reshape(len(array), -1).T]

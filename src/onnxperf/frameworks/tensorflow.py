@@ -44,7 +44,7 @@ _FILES = ("saved_model.pb", "saved_model.pbtxt")
 
 
 class KerasLayer(Protocol):
-    """What is used of a layer or a model of Keras; only a model has inputs and predicts."""
+    """The attributes used of a Keras layer or model; only a model has inputs and predicts."""
 
     inputs: Sequence[Any]
     call: Callable[..., object]
@@ -58,11 +58,11 @@ class KerasLayer(Protocol):
 
 
 Source = KerasLayer | str | os.PathLike[str]
-"""A Keras model, or the folder of a saved_model."""
+"""A Keras model, or a saved_model folder."""
 
 
 class TensorflowFramework(Framework[Source]):
-    """Models of Keras and folders of saved_models, converted by tf2onnx."""
+    """Keras models and saved_model folders, converted by tf2onnx."""
 
     name = "tensorflow"
     converter = "tf2onnx"
@@ -82,34 +82,34 @@ class TensorflowFramework(Framework[Source]):
     )
 
     def detect(self, source: object) -> TypeGuard[Source]:
-        """A layer or model of Keras, a module of TensorFlow, a .keras file, or the folder of a saved_model."""
+        """A Keras layer or model, a TensorFlow module, a .keras file, or a saved_model folder."""
         kinds = (("keras", "Layer"), ("tensorflow", "Module"))
         return is_saved_model(source) or self.is_file(source) or any(is_instance(source, *kind) for kind in kinds)
 
     def read(self, path: str) -> KerasLayer:
-        """A model of Keras, in its safe mode: what would run code of the file is refused."""
+        """A Keras model, loaded in safe mode: files that would run code are rejected."""
         _tensorflow()
         _require_tensorflow()
         try:
             model: KerasLayer = required("keras", self.name).saving.load_model(path, compile=False, safe_mode=True)
         except Exception as error:
             why = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-            hint = "layers of your own need a function that builds the model: FILE.py:function"
-            raise BadModel(f"{path!r} cannot be loaded in the safe mode of Keras ({hint}): {why}") from error
+            hint = "for custom layers, pass a function that builds the model: FILE.py:function"
+            raise BadModel(f"{path!r} cannot be loaded in Keras' safe mode ({hint}): {why}") from error
         return model
 
     def export(self, source: Source, request: ExportRequest) -> onnx.ModelProto:
-        """Convert with tf2onnx; a saved_model in a process of its own."""
+        """Convert with tf2onnx; a saved_model in a separate process."""
         if is_saved_model(source):
             return export_saved_model(source, request)
         return _export_keras(_keras_only(source, "converted"), request)
 
     def defines_inputs(self, source: Source) -> bool:
-        """The inputs of a saved_model are known when it is converted."""
+        """The inputs of a saved_model are known only during its conversion."""
         return not is_saved_model(source)
 
     def input_names(self, source: Source, count: int) -> list[str]:
-        """Those of a functional model; others have none, and get some."""
+        """Those of a functional model; other models get generated names."""
         return _keras_names(_keras_only(source, "converted"), count)
 
     def ordered(self, source: Source, given: dict[str, Array]) -> dict[str, Array]:
@@ -118,30 +118,30 @@ class TensorflowFramework(Framework[Source]):
             return given
         known = self.input_names(source, len(given))
         if set(known) != set(given):
-            raise BadFeed(f"the sample has {', '.join(given)}; the inputs of the model are {', '.join(known)}")
+            raise BadFeed(f"the sample has {', '.join(given)}, but the model's inputs are {', '.join(known)}")
         return {name: given[name] for name in known}
 
     def shapes(self, source: Source, requested: Mapping[str, Shape]) -> Mapping[str, Shape]:
-        """A model declares its shapes itself."""
+        """A model declares its own shapes."""
         del source, requested
         return {}
 
     def calls_of(self, source: Source) -> tuple[str, ...]:
-        """A Keras model has three; a layer and a saved_model are only called."""
+        """A Keras model has three; layers and saved_models are only called."""
         return self.calls if hasattr(source, "predict_on_batch") or self.is_file(source) else self.calls[:1]
 
     def lazy(self, load: Callable[[], Source], **options: Unpack[SubjectOptions]) -> KerasModel:
-        """A model of Keras that is loaded in a worker."""
+        """A Keras model that is loaded in a worker."""
         return KerasModel(cast("Callable[[], KerasLayer]", load), **options)
 
     def subject(self, source: Source, **options: Unpack[SubjectOptions]) -> KerasModel | SavedModel:
-        """A model of Keras, or the folder of a saved_model."""
+        """A Keras model, or a saved_model folder."""
         if is_saved_model(source):
             path = os.path.abspath(source)  # noqa: PTH100 - a worker may start elsewhere
             return SavedModel(Live(path), **options)
         if self.is_file(source):
             return self.lazy(partial(self.read, os.path.abspath(source)), **options)  # noqa: PTH100 - as above
-        return KerasModel(LiveKeras(_keras_only(source, "sent to a process of its own")), **options)
+        return KerasModel(LiveKeras(_keras_only(source, "sent to another process")), **options)
 
 
 def is_saved_model(source: object) -> TypeGuard[str | os.PathLike[str]]:
@@ -152,16 +152,16 @@ def is_saved_model(source: object) -> TypeGuard[str | os.PathLike[str]]:
 def _keras_only(source: Source, purpose: str) -> KerasLayer:
     if not hasattr(source, "get_config"):
         what = f"a {type(source).__name__} of TensorFlow"
-        raise BadOption(f"{what} cannot be {purpose}; give the path of a saved_model folder instead")
+        raise BadOption(f"{what} cannot be {purpose}; use the path of a saved_model folder instead")
     _require_tensorflow()
     return source  # type: ignore[return-value]  # paths have no configuration
 
 
 class LiveKeras(Live[KerasLayer]):
-    """A Keras model of this process; layers of one's own go with it, for Keras packs no more than their names."""
+    """A Keras model of this process; custom layers are sent with it, as Keras pickles only their names."""
 
     def __reduce__(self) -> tuple[Callable[..., object], tuple[bytes, ...]]:
-        """Packed by Keras itself, which stores its models in pickles as it does in files."""
+        """Pickled by Keras itself, which stores its models in pickles as it does in files."""
         registered_name = required("keras", "tensorflow").saving.get_registered_name
         kinds = {type(layer) for layer in self.model._flatten_layers()}
         own = {registered_name(kind): kind for kind in kinds if kind.__module__.partition(".")[0] != "keras"}
@@ -189,7 +189,7 @@ class _TensorFlowModel(FrameworkModel[S]):
         return {**known, "threads": int(threads)} if threads else known  # 0 is TensorFlow's own choice
 
     def _waiting(self, infer: Callable[[], object]) -> Callable[[], object]:
-        """On a GPU, kernels run on after the call has returned."""
+        """Wait for the GPU, where kernels may still run after the call has returned."""
         if self.device != "cuda":
             return infer
         tf = _tensorflow()
@@ -212,11 +212,11 @@ class KerasModel(_TensorFlowModel[KerasLayer]):
         model = self.load()
         _require_tensorflow()
         if not hasattr(model, self.call) and self.call != "call":
-            raise BadOption(f"{type(model).__name__} is a layer, not a model, and has no {self.call}")
+            raise BadOption(f"{type(model).__name__} is a layer without {self.call}, not a model")
         return partial(self._inference, model)
 
     def _inference(self, model: KerasLayer, arrays: tuple[Array, ...]) -> Callable[[], object]:
-        if self.call == "predict":  # makes batches of arrays by itself: that is its way
+        if self.call == "predict":  # splits arrays into batches by itself: that is part of it
             size = max((len(array) for array in arrays if array.ndim), default=1)
             values = _arguments(model, arrays, self.input_names)
             return partial(model.predict, _only(values), batch_size=max(size, 1), verbose=0)
@@ -226,7 +226,7 @@ class KerasModel(_TensorFlowModel[KerasLayer]):
         return self._waiting(partial(model, *values, training=False))
 
     def conditions(self) -> dict[str, Scalar]:
-        """Versions, threads, device and the way of calling."""
+        """Versions, threads, device and call style."""
         keras = required("keras", "tensorflow")
         return {**super().conditions(), "keras": str(keras.__version__), "call": self.call}
 
@@ -248,13 +248,13 @@ class SavedModel(_TensorFlowModel[str]):
 
     def _inference(self, path: str, loaded: Any, arrays: tuple[Array, ...]) -> Callable[[], object]:
         signature = loaded.signatures[_SIGNATURE]
-        # TensorFlow flattens dictionaries by sorted names, and keeps those of a signature in the order of a hash.
+        # TensorFlow flattens dictionaries by sorted names, but orders those of a signature by a hash.
         wanted, returned = sorted(signature.structured_input_signature[1]), sorted(signature.structured_outputs)
         values = arranged([_tensor(array) for array in arrays], self.input_names, wanted)
         if values is None:
-            raise BadFeed(f"saved_model {path!r} has inputs {', '.join(wanted)}; {len(arrays)} arrays were given")
+            raise BadFeed(f"saved_model {path!r} has inputs {', '.join(wanted)}, but got {len(arrays)} arrays")
 
-        def infer(_owner: object = loaded) -> object:  # variables live only as long as what was loaded
+        def infer(_owner: object = loaded) -> object:  # variables live only as long as the loaded object
             outputs = signature(**values)
             return {name: outputs[name] for name in returned}
 
@@ -262,17 +262,17 @@ class SavedModel(_TensorFlowModel[str]):
 
 
 def _prepare(device: str) -> None:
-    """Threads and devices; both can only be set before TensorFlow has run anything."""
+    """Set threads and devices, which is possible only before TensorFlow has run anything."""
     tf = _tensorflow()
     threads = threads_allowed()
     if threads is not None:
-        with contextlib.suppress(RuntimeError):  # set by the environment already, in a worker
+        with contextlib.suppress(RuntimeError):  # already set by the environment, in a worker
             tf.config.threading.set_intra_op_parallelism_threads(threads)
             tf.config.threading.set_inter_op_parallelism_threads(1)
     gpus = tf.config.list_physical_devices("GPU")
     if device == "cuda":
         if not gpus:
-            raise BadOption("TensorFlow finds no such device here; use `device=cpu`", option="device", value=device)
+            raise BadOption("TensorFlow does not find this device; use `device=cpu`", option="device", value=device)
         for gpu in gpus:
             if not tf.config.experimental.get_memory_growth(gpu):
                 tf.config.experimental.set_memory_growth(gpu, True)
@@ -286,7 +286,7 @@ def _tensorflow() -> ModuleType:
 
 
 def _require_tensorflow() -> None:
-    """Keras 3 runs on torch and jax as well; there, it has to be timed as what it is."""
+    """Keras 3 runs on torch and jax as well; those backends must be timed as what they are."""
     backend = required("keras", "tensorflow").backend.backend()
     if backend != "tensorflow":
         raise BadOption(f"Keras runs on {backend} here; set KERAS_BACKEND=tensorflow")
@@ -300,7 +300,7 @@ def _tensor(array: Array) -> object:
     try:
         return _tensorflow().convert_to_tensor(array)
     except (TypeError, ValueError) as error:
-        raise BadFeed(f"TensorFlow has no tensors of type {array.dtype.name}") from error
+        raise BadFeed(f"TensorFlow does not support tensors of type {array.dtype.name}") from error
 
 
 def _export_keras(source: KerasLayer, request: ExportRequest) -> onnx.ModelProto:
@@ -324,12 +324,12 @@ def _export_keras(source: KerasLayer, request: ExportRequest) -> onnx.ModelProto
 
 
 def _keras_names(model: KerasLayer, count: int) -> list[str]:
-    """Names of the inputs of a functional Keras model; others have none, and get some."""
+    """Names of the inputs of a functional Keras model; other models get generated names."""
     if getattr(model, "input", None) is None:
         return _own_parameters(model, count) or _numbered("input", count)
     names = [each.name for each in model.inputs]
     if len(names) != count:
-        raise BadFeed(f"the sample has {count} arrays, the model takes {len(names)}: {', '.join(names)}")
+        raise BadFeed(f"the sample has {count} arrays, but the model takes {len(names)}: {', '.join(names)}")
     return names
 
 
@@ -342,13 +342,13 @@ def _parameters(model: KerasLayer) -> list[str]:
 
 
 def _own_parameters(model: KerasLayer, count: int) -> list[str]:
-    """What a Keras model of one's own class takes one by one; empty if it takes all inputs in one list."""
+    """The separate parameters of a custom Keras model; empty if it takes all inputs in one list."""
     takes = _parameters(model)
     return takes if len(takes) == count > 1 else []
 
 
 def _arguments(model: KerasLayer, values: tuple[object, ...], names: Sequence[str]) -> tuple[object, ...]:
-    """Inputs of these names, if any, in the structure that a model was built with or that its `call` declares."""
+    """Inputs, with their names if any, in the structure that a model was built with or that its `call` declares."""
     structure = getattr(model, "input", None)
     if structure is None:
         by_name = arranged(values, names, _parameters(model))
@@ -358,12 +358,12 @@ def _arguments(model: KerasLayer, values: tuple[object, ...], names: Sequence[st
         wanted = sorted(structure)  # as Keras flattens it
     by_name = arranged(values, names, wanted)
     if by_name is None:
-        raise BadFeed(f"the Keras model has inputs {', '.join(wanted)}; {len(values)} arrays were given")
+        raise BadFeed(f"the Keras model has inputs {', '.join(wanted)}, but got {len(values)} arrays")
     return (required("keras", "tensorflow").tree.pack_sequence_as(structure, list(by_name.values())),)
 
 
 def _keras_output_names(model: KerasLayer, count: int) -> list[str]:
-    """Names of the outputs of a Keras model in the order in which they come."""
+    """Names of a Keras model's outputs, in order."""
     structure = getattr(model, "output", None)
     names = sorted(structure) if isinstance(structure, dict) else list(getattr(model, "output_names", []))
     if len(set(names)) == count:
@@ -378,8 +378,8 @@ def _keras_inputs(model: KerasLayer, sample: Mapping[str, Array] | None) -> list
         return [(name, (None, *array.shape[1:]), array.dtype) for name, array in sample.items()]
     inputs = getattr(model, "inputs", None)
     if not inputs:
-        raise BadFeed("this Keras model does not declare its inputs; give a sample of its inputs")
-    # A Sequential model: it has one input, and a batch that a first call fixed does not belong to the model.
+        raise BadFeed("this Keras model does not declare its inputs; pass a sample of its inputs")
+    # A Sequential model: it has one input, and a batch size fixed by the first call is not part of the model.
     return [("input", (None, *inputs[0].shape[1:]), inputs[0].dtype)]
 
 

@@ -1,4 +1,4 @@
-"""Modules of torch: in eval and inference mode, on inputs that were moved to their device before."""
+"""Torch modules: in eval and inference mode, on inputs already moved to their device."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 Source = Union["Module", "ExportedProgram", str, "os.PathLike[str]"]
-"""A module, a program that torch.export made, or the .pt2 file of one."""
+"""A module, a program exported by torch.export, or its .pt2 file."""
 
 
 class TorchFramework(Framework[Source]):
@@ -62,19 +62,19 @@ class TorchFramework(Framework[Source]):
     )
 
     def detect(self, source: object) -> TypeGuard[Source]:
-        """A module, an exported program, or the file of one."""
+        """A module, an exported program, or its file."""
         return self.is_file(source) or is_instance(source, "torch", "nn.Module") or is_program(source)
 
     def read(self, path: str) -> ExportedProgram:
-        """A program that torch.export.save wrote."""
+        """A program written by torch.export.save."""
         return read_program(path)
 
     def example(self, source: Source) -> dict[str, Array] | None:
-        """A program brings the inputs that it was exported with."""
+        """A program contains the inputs that it was exported with."""
         return example_of(source) if is_program(source) else None
 
     def export(self, source: Source, request: ExportRequest) -> onnx.ModelProto:
-        """Export a module with the names of its own inputs and outputs; its mode stays as it was."""
+        """Export a module under its own input and output names; its mode is restored."""
         torch = required("torch", self.name)
         arrays = request.sample_for(self.name)
         module = _module(source)
@@ -83,7 +83,7 @@ class TorchFramework(Framework[Source]):
         automatic = torch.export.Dim.AUTO
         axes = {name: {axis: automatic for value, axis in request.free if value == name} for name in arrays}
         args, kwargs = _arguments(module, tensors)
-        # What a program takes, and which of its axes are free, is part of it.
+        # A program includes its inputs and their free axes.
         inputs = {"args": args, "kwargs": kwargs, "dynamic_shapes": _shapes(module, axes) if request.free else None}
         with _mode_kept(module):
             with torch.inference_mode():
@@ -98,7 +98,7 @@ class TorchFramework(Framework[Source]):
             )
         if program is None:
             raise BadInput("torch.onnx.export returned no model")
-        from onnxperf.model.interface import rename_symbols  # imports onnx, which a worker has no use for
+        from onnxperf.model.interface import rename_symbols  # imports onnx, which workers do not need
 
         proto: onnx.ModelProto = program.model_proto
         name_like_module(proto, list(arrays), outputs)
@@ -120,11 +120,11 @@ class TorchFramework(Framework[Source]):
         return TorchModel(load, **options)
 
     def subject(self, source: Source, **options: Unpack[SubjectOptions]) -> Callable[..., object]:
-        """A module or a program of this process, or a file."""
+        """A module or a program in this process, or a file."""
         return self.lazy(LiveProgram(source), **options) if is_program(source) else super().subject(source, **options)
 
     def outputs(self, source: Source, arrays: Mapping[str, Array]) -> Outputs:
-        """What a module computes where its weights are; its mode stays as it was."""
+        """The outputs that a module computes on the device of its weights; its mode is restored."""
         module = _module(source)
         device = "cuda" if str(_device(module)).startswith("cuda") else "cpu"
         with _mode_kept(module):
@@ -132,19 +132,19 @@ class TorchFramework(Framework[Source]):
 
 
 def _module(source: Source) -> Module:
-    """What can be called with tensors; of a program, a module that calls it."""
+    """A callable on tensors; for a program, a module that calls it."""
     return module_of(source) if is_program(source) else cast("Module", source)
 
 
 class TorchModel(FrameworkModel[Source]):
-    """A torch module that takes its inputs by name where its parameters have the names of the inputs, else by order."""
+    """A torch module that takes its inputs by name if its parameters have the inputs' names, else by order."""
 
     framework = "torch"
 
     def _opened(self) -> Bind:
         torch = required("torch", "torch")
         if self.device == "cuda" and not torch.cuda.is_available():
-            raise BadOption("torch finds no such device here; use `device=cpu`", option="device", value=self.device)
+            raise BadOption("torch does not find this device; use `device=cpu`", option="device", value=self.device)
         threads = threads_allowed()
         if threads is not None:
             torch.set_num_threads(threads)
@@ -163,7 +163,7 @@ class TorchModel(FrameworkModel[Source]):
 
         def infer_and_wait() -> object:
             outputs = infer()
-            torch.cuda.synchronize()  # kernels run on after the call has returned
+            torch.cuda.synchronize()  # kernels may still run after the call has returned
             return outputs
 
         if self.device == "cuda":
@@ -172,7 +172,7 @@ class TorchModel(FrameworkModel[Source]):
         return infer
 
     def _names(self, module: Module) -> tuple[str, ...]:
-        """The parameters that take the inputs; empty where only the order is known."""
+        """The parameters for the inputs; empty if only the order is known."""
         parameters = inspect.signature(module.forward).parameters
         can_be_named = [name for name, each in parameters.items() if each.kind not in _NAMELESS]
         return self.input_names if set(self.input_names) <= set(can_be_named) else ()
@@ -193,19 +193,19 @@ _NAMELESS = (
 
 
 def _tensor(torch: ModuleType, array: Array) -> Tensor:
-    """A tensor in the layout of the array, and on its memory where torch can use that."""
-    if array.dtype.name == "bfloat16":  # a type of ml_dtypes, unknown to torch by that name
+    """A tensor with the layout of the array, sharing its memory if torch supports it."""
+    if array.dtype.name == "bfloat16":  # an ml_dtypes type, which torch does not recognize
         return _tensor(torch, array.view(np.uint16)).view(torch.bfloat16)
     usable = array.flags.writeable and array.dtype.isnative and min(array.strides, default=0) >= 0
     from_numpy: Callable[[Array], Tensor] = torch.from_numpy
     try:
         return from_numpy(array if usable else np.array(array, order="K", dtype=array.dtype.newbyteorder("=")))
     except TypeError as error:
-        raise BadFeed(f"torch has no tensors of type {array.dtype.name}") from error
+        raise BadFeed(f"torch does not support tensors of type {array.dtype.name}") from error
 
 
 def name_like_module(proto: onnx.ModelProto, names: Sequence[str], outputs: object) -> None:
-    """Inputs as the module names them, also where the exporter gave an output that name; outputs by their keys."""
+    """Name inputs as in the module, even if the exporter used a name for an output, and outputs by their keys."""
     from onnxperf.model.interface import distinct_names, rename_inputs, rename_outputs
 
     if isinstance(outputs, Mapping) and len(outputs) == len(proto.graph.output):
@@ -219,7 +219,7 @@ def name_like_module(proto: onnx.ModelProto, names: Sequence[str], outputs: obje
 
 @contextmanager
 def _mode_kept(module: Module) -> Iterator[None]:
-    """Leave a module and those within it in the mode that they were in."""
+    """Restore the mode of a module and its submodules."""
     modules = list(module.modules())
     training = [each.training for each in modules]
     try:
@@ -230,13 +230,13 @@ def _mode_kept(module: Module) -> Iterator[None]:
 
 
 def _device(module: Module) -> device | str:
-    """Where the weights of a module are."""
+    """The device of a module's weights."""
     weights = next(module.parameters(), None)
     return "cpu" if weights is None else weights.device
 
 
 def _parameters(module: Module, count: int) -> list[str]:
-    """Names of the first parameters of a module; those behind a star are numbered."""
+    """Names of a module's first parameters; those of a star argument are numbered."""
     names: list[str] = []
     for parameter in inspect.signature(module.forward).parameters.values():
         if parameter.kind is parameter.VAR_POSITIONAL:
@@ -244,12 +244,12 @@ def _parameters(module: Module, count: int) -> list[str]:
         elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
             names.append(parameter.name)
     if len(names) < count:
-        raise BadFeed(f"the sample has {count} arrays, the module takes {len(names)}: {', '.join(names) or 'none'}")
+        raise BadFeed(f"the sample has {count} arrays, but the module takes {len(names)}: {', '.join(names) or 'none'}")
     return names[:count]
 
 
 def _arguments(module: Module, values: Mapping[str, T]) -> tuple[tuple[T, ...], dict[str, T]]:
-    """Positional and named arguments for a module: named ones wherever it has such parameters."""
+    """Positional and named arguments for a module: named ones if it has such parameters."""
     parameters = inspect.signature(module.forward).parameters.values()
     starred = any(each.kind in (each.VAR_POSITIONAL, each.POSITIONAL_ONLY) for each in parameters)
     return (tuple(values.values()), {}) if starred else ((), dict(values))

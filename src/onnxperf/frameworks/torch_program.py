@@ -1,4 +1,4 @@
-"""Programs that torch.export made, and their .pt2 files."""
+"""Programs exported by torch.export, and their .pt2 files."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ if TYPE_CHECKING:
     from torch.nn import Module
 
 _PICKLED = ("opaque_obj", "custom_obj")
-"""How names of objects begin that torch would unpickle whatever it is asked for."""
+"""Prefix of the names of objects that torch would unpickle on request."""
 _ONLY_TENSORS = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
 
 
 def is_program(source: object) -> TypeGuard[ExportedProgram]:
-    """Whether torch.export made this."""
+    """Whether this was exported by torch.export."""
     return is_instance(source, "torch.export", "ExportedProgram")
 
 
 def read_program(path: str) -> ExportedProgram:
-    """Load a program; one with pickled objects in it is refused, and pickled tensors are read as such only."""
+    """Load a program; programs with pickled objects are rejected, and tensors are unpickled as tensors only."""
     torch = required("torch", "torch")
     try:
         names = torch._C.PyTorchFileReader(path).get_all_records()
         pickled = [name for name in names if name.rpartition("/")[2].startswith(_PICKLED)]
         if pickled:
-            raise BadModel(f"it holds the pickled object {pickled[0]}")
+            raise BadModel(f"it contains the pickled object {pickled[0]}")
         with _only_tensors(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             program: ExportedProgram = torch.export.load(path)
     except Exception as error:
         why = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        hint = "write a function that builds the model, and give FILE.py:function"
-        raise BadModel(f"{path!r} cannot be loaded without unpickling what it holds; {hint} ({why})") from error
+        hint = "write a function that builds the model, and pass FILE.py:function"
+        raise BadModel(f"{path!r} cannot be loaded without unpickling its contents; {hint} ({why})") from error
     return program
 
 
 @contextmanager
 def _only_tensors() -> Iterator[None]:
-    """Torch falls back to unpickling anything where tensors alone cannot be read, unless this forbids it."""
+    """Keep torch from unpickling arbitrary objects if reading only tensors fails."""
     before = os.environ.get(_ONLY_TENSORS)
     os.environ[_ONLY_TENSORS] = "1"
     try:
@@ -62,10 +62,10 @@ def _only_tensors() -> Iterator[None]:
 
 
 class LiveProgram(Live["ExportedProgram"]):
-    """A program of this process; torch writes it as it does into files, for cloudpickle loses parts of it."""
+    """A program of this process; torch itself serializes it, as cloudpickle loses parts of it."""
 
     def __reduce__(self) -> tuple[Callable[..., object], tuple[bytes, ...]]:
-        """For a worker of this very run, and never stored."""
+        """For a worker of this very run; never stored."""
         buffer = io.BytesIO()
         required("torch", "torch").export.save(self.model, buffer)
         return _PackedProgram, (buffer.getvalue(),)
@@ -77,7 +77,7 @@ class _PackedProgram(Packed):
 
 
 def module_of(program: ExportedProgram) -> Module:
-    """A module that calls a program; it takes the inputs of the program in their order, or by their names."""
+    """A module that calls a program; it takes the program's inputs in order, or by name."""
     torch = required("torch", "torch")
     compute, names, positional = program.module(), _names(program), len(_example(program)[0])
 
@@ -100,7 +100,7 @@ def example_of(program: ExportedProgram) -> dict[str, Array]:
 
 
 def dim_names(program: ExportedProgram) -> dict[str, str]:
-    """Names that free sizes were given by whoever exported a program, by torch's symbols; a file keeps none."""
+    """Names of free sizes chosen when a program was exported, by torch symbol; files do not keep them."""
     for node in program.graph.nodes:
         for size in getattr(node.meta.get("val"), "shape", ()):
             known = getattr(getattr(size, "node", None), "shape_env", None)

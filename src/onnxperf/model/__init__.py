@@ -1,1 +1,1 @@
-"""From whatever came in to a model with a signature and inputs."""
+"""Turns any source of a model into a model with a signature and inputs."""

@@ -1,4 +1,4 @@
-"""Types of all tensors, and a rough measure of the work in each node: multiplications, numbers read and written."""
+"""Types of all tensors, and a rough measure of each node's work: multiplications, numbers read and written."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ INFERENCE_ERRORS = (
     RuntimeError,
     TypeError,
 )
-"""What shape inference raises at a model that it cannot follow."""
+"""Errors that shape inference raises for models that it cannot process."""
 
 _MULTIPLICATIONS_PER_MOVE = 8
-"""A processor multiplies about this many numbers in the time that it takes to move one through memory."""
+"""A processor performs about this many multiplications in the time that it takes to move one number through memory."""
 _MOST_NUMBERS_OF_A_SHAPE = 1024
 """A tensor with more elements is not a shape, axes or pads: its values determine no other sizes."""
 _MOST_NUMBERS_OF_ALL_SHAPES = 1 << 20
 _HIDDEN = "onnxperf has hidden "
-"""How the names begin that stand for sizes meanwhile."""
+"""The prefix of names that temporarily replace sizes."""
 
 
 @dataclass(frozen=True)
 class KnownType:
-    """What is known of a tensor before anything runs."""
+    """What is known about a tensor before anything runs."""
 
     element: int
-    """Its element type as ONNX numbers them; 0 if unknown."""
+    """Its element type, as numbered by ONNX; 0 if unknown."""
     shape: Shape | None
 
 
 def work_of_nodes(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> dict[str, float]:
-    """Work of every node of the main graph by its name, where shapes are known; in moves of one number."""
+    """Work of every node of the main graph by name, if its shapes are known; in moves of one number."""
     known = infer_shapes(proto, shapes)
     work = {}
     for node in proto.graph.node:
@@ -54,7 +54,7 @@ def work_of_nodes(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> dict[s
 
 
 def multiplications(node: onnx.NodeProto, known: Mapping[str, Shape]) -> float:
-    """Multiply-adds of a node, where its operator is known to consist of them; else 0."""
+    """Multiply-adds of a node, if its operator consists of them; else 0."""
     if node.op_type in ("Conv", "ConvTranspose") and len(node.input) > 1:
         side = node.output[0] if node.op_type == "Conv" else node.input[0]
         return float(math.prod(known[side]) * math.prod(known[node.input[1]][1:]))
@@ -67,18 +67,18 @@ def multiplications(node: onnx.NodeProto, known: Mapping[str, Shape]) -> float:
 
 
 def infer_shapes(proto: onnx.ModelProto, fed: Mapping[str, Shape]) -> dict[str, Shape]:
-    """Shapes of the tensors of the main graph, as far as ONNX can infer them from those of the inputs."""
+    """Shapes of the main graph's tensors, as far as ONNX can infer them from those of the inputs."""
     types = infer_types(proto, fed)
     return {name: each.shape for name, each in types.items() if each.shape is not None}
 
 
 def infer_types(proto: onnx.ModelProto, fed: Mapping[str, Shape]) -> dict[str, KnownType]:
-    """Element types and shapes of the tensors of the main graph, as far as ONNX can infer them."""
+    """Element types and shapes of the main graph's tensors, as far as ONNX can infer them."""
     bare = without_weights(proto)
     for value in bare.graph.input:
         if value.name in fed:
             set_shape(value, fed[value.name])
-    with suppress(*INFERENCE_ERRORS):  # a part is better than nothing
+    with suppress(*INFERENCE_ERRORS):  # a partial result is better than none
         bare = inferred(bare)
     known = {each.name: KnownType(each.data_type, tuple(each.dims)) for each in bare.graph.initializer}
     for sparse in bare.graph.sparse_initializer:
@@ -99,9 +99,9 @@ def whole(dims: Dims | None) -> Shape | None:
 def inferred(bare: onnx.ModelProto) -> onnx.ModelProto:
     """A model without weights, with the types of its tensors as far as ONNX can infer them.
 
-    ONNX follows the values of short integer tensors to find the shapes that are computed from them. It takes every
-    tensor with one axis for such a one, and needs 100 bytes for each of its elements: the sizes of long ones are
-    therefore hidden behind names meanwhile. Where long ones are computed inside the graph, memory may not be enough.
+    ONNX follows the values of short integer tensors to find the shapes computed from them. It treats every tensor with
+    one axis as such, and needs 100 bytes for each of its elements: the sizes of long ones are therefore temporarily
+    replaced by names. If the graph itself computes long ones, memory may still not suffice.
     """
     hidden = _hide_long_vectors(bare)
     try:
@@ -111,7 +111,7 @@ def inferred(bare: onnx.ModelProto) -> onnx.ModelProto:
     if not hidden:
         return found
     _show_again(found, hidden)
-    return onnx.shape_inference.infer_shapes(found)  # what follows from the sizes that were hidden
+    return onnx.shape_inference.infer_shapes(found)  # what follows from the hidden sizes
 
 
 def _infer(bare: onnx.ModelProto) -> onnx.ModelProto:
@@ -122,7 +122,7 @@ def _infer(bare: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _hide_long_vectors(bare: onnx.ModelProto) -> dict[str, int]:
-    """Give the sizes of long tensors with one axis names, if there are so many elements that it matters."""
+    """Replace the sizes of long tensors with one axis by names, if they have enough elements to matter."""
     values = (*bare.graph.input, *bare.graph.output, *bare.graph.value_info)
     shapes = (value.type.tensor_type.shape for value in values if value.type.HasField("tensor_type"))
     vectors = (shape.dim[0] for shape in shapes if len(shape.dim) == 1)
@@ -144,7 +144,7 @@ def _show_again(proto: onnx.ModelProto, hidden: Mapping[str, int]) -> None:
 
 
 def without_weights(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """A copy that declares large and external initialisers as inputs: inference needs their types, not their bytes."""
+    """A copy that declares large and external initializers as inputs: inference needs their types, not their bytes."""
     bare = onnx.ModelProto(ir_version=proto.ir_version, opset_import=proto.opset_import, functions=proto.functions)
     source, graph = proto.graph, bare.graph
     graph.name = source.name

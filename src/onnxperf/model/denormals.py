@@ -1,4 +1,4 @@
-"""Denormal numbers in stored tensors: so close to zero that processors need many times as long to compute with them."""
+"""Denormal numbers in stored tensors: so close to zero that processors compute many times slower with them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _EXPONENTS: dict[int, tuple[str, int, int]] = {
     _T.DOUBLE: ("<u8", 0x7FF0000000000000, 0x000FFFFFFFFFFFFF),
     _T.BFLOAT16: ("<u2", 0x7F80, 0x007F),
 }
-"""How the elements of a type are stored, with the bits of the exponent and those of the fraction; a float16 becomes a
-normal float32 before it is computed with."""
+"""How the elements of a type are stored, with the bits of exponent and fraction; a float16 becomes a normal float32
+before it is computed with."""
 
 
 def can_be_denormal(tensor: onnx.TensorProto) -> bool:
@@ -28,7 +28,7 @@ def can_be_denormal(tensor: onnx.TensorProto) -> bool:
 
 
 def count_denormals(tensor: onnx.TensorProto, folder: Path | None) -> int:
-    """Denormals in a tensor; in its external data, too, where the folder of the model is known."""
+    """Number of denormals in a tensor, including its external data if the model's folder is known."""
     if not can_be_denormal(tensor):
         return 0
     kind, exponent, fraction = _EXPONENTS[tensor.data_type]
@@ -40,7 +40,7 @@ def count_denormals(tensor: onnx.TensorProto, folder: Path | None) -> int:
 
 
 def without_denormals(tensor: onnx.TensorProto) -> bytes:
-    """The stored bytes of a tensor that is in memory, with zero in place of each denormal."""
+    """The stored bytes of a tensor in memory, with each denormal replaced by zero."""
     kind, exponent, _ = _EXPONENTS[tensor.data_type]
     words: NDArray[np.unsignedinteger] = np.frombuffer(b"".join(_chunks(tensor, None)), kind).copy()
     words[(words & exponent) == 0] = 0
@@ -59,7 +59,7 @@ def _chunks(tensor: onnx.TensorProto, folder: Path | None) -> Iterator[bytes]:
 
 
 def _external_chunks(tensor: onnx.TensorProto, folder: Path) -> Iterator[bytes]:
-    """Its bytes in a file that was found to be inside the folder when the model was opened."""
+    """Its bytes from a file that was checked to be inside the folder when the model was opened."""
     entries = {each.key: each.value for each in tensor.external_data}
     itemsize = np.dtype(_EXPONENTS[tensor.data_type][0]).itemsize
     left = itemsize * int(np.prod(list(tensor.dims), dtype=object))

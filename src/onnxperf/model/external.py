@@ -1,4 +1,4 @@
-"""Finds the files that hold a model's external data, and refuses those that are missing, short or elsewhere."""
+"""Finds the files that hold a model's external data, and rejects those that are missing, short or elsewhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onnxperf.model.tensors import stored_bytes
 
 
 def external_files(proto: onnx.ModelProto, model_path: Path, what: str) -> tuple[Path, ...]:
-    """The files that a model's tensors are stored in, each once, sorted by name."""
+    """The files that store a model's tensors, each once, sorted by name."""
     sizes: dict[str, int] = {}
     for tensor in all_tensors(proto):
         if not is_external(tensor):
@@ -27,7 +27,7 @@ def external_files(proto: onnx.ModelProto, model_path: Path, what: str) -> tuple
 
 
 def load_external_data(proto: onnx.ModelProto, model_path: Path) -> None:
-    """Read external data into a model, from files that `external_files` accepts: onnx refuses all links."""
+    """Read external data into a model, from files that `external_files` accepts: onnx rejects all links."""
     external_files(proto, model_path, repr(str(model_path)))
     for tensor in filter(is_external, all_tensors(proto)):
         entries = {e.key: e.value for e in tensor.external_data}
@@ -39,31 +39,31 @@ def load_external_data(proto: onnx.ModelProto, model_path: Path) -> None:
 
 
 def _check_file(location: str, model_path: Path, tensor: str, what: str) -> int:
-    """Size of the file, once it is known to be one that a model may read."""
-    stored = f"{what} keeps tensor {tensor!r} in {location!r}"
+    """The size of a file, after checking that a model may read it."""
+    stored = f"{what} stores tensor {tensor!r} in {location!r}"
     if not location:
-        raise BadModel(f"{what} is damaged: tensor {tensor!r} is external but names no file")
-    spelled = PureWindowsPath(location)  # understands both kinds of slashes
+        raise BadModel(f"{what} is damaged: tensor {tensor!r} is external but has no file name")
+    spelled = PureWindowsPath(location)  # parses both kinds of slashes
     file = model_path.parent / location
     try:
         if spelled.anchor or ".." in spelled.parts or not _is_inside(file, model_path):
-            raise BadModel(f"{stored}, outside the model's folder; move the file beside the model")
+            raise BadModel(f"{stored}, outside the model's folder; move the file next to the model")
         if not file.is_file():
-            raise BadModel(f"{stored}, which is missing from {str(model_path.parent)!r}; put it beside the model")
+            raise BadModel(f"{stored}, which is missing from {str(model_path.parent)!r}; put it next to the model")
         status = file.stat()
     except (OSError, ValueError) as error:
         raise BadModel(f"{stored}, which cannot be read: {error}") from error
     if status.st_nlink > 1:
-        # the file may also live outside the folder under another name; onnx refuses it for this reason
-        raise BadModel(f"{stored}, which is a hard link to a file that may be elsewhere; replace it by a copy")
+        # the file may also exist outside the folder under another name; onnx rejects it for this reason
+        raise BadModel(f"{stored}, which is a hard link to a file that may be elsewhere; replace it with a copy")
     return status.st_size
 
 
 def _is_inside(file: Path, model_path: Path) -> bool:
-    """Whether a file really lies in the folder of the model.
+    """Whether a file is really located in the model's folder.
 
-    Caches such as Hugging Face's hold links to both files, whose targets lie together: as in onnxruntime, the folder
-    of the model that the link leads to counts as well.
+    Caches such as Hugging Face's hold links to both files, and the targets are in one folder: as in onnxruntime, the
+    folder of the link's target counts as well.
     """
     real = file.resolve()
     return any(real.is_relative_to(folder) for folder in (model_path.parent.resolve(), model_path.resolve().parent))

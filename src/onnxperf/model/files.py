@@ -1,4 +1,4 @@
-"""Reads arrays from .npy, .npz and .pb files without ever running what they contain."""
+"""Reads arrays from .npy, .npz and .pb files without ever executing their contents."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ _NPY_HEADERS = {
     (2, 0): np.lib.format.read_array_header_2_0,
 }
 _LARGEST_PB_BYTES = 2**31
-"""What protobuf can read."""
+"""The size limit of protobuf."""
 _LEAST_BITS = 2
-"""Of an element; no type of ONNX packs more of them into a byte."""
+"""Per element; no ONNX type packs more of them into a byte."""
 _LONGEST = 200
-"""Characters that a library may add to an error."""
+"""Characters that may be added to an error of a library."""
 
 
 def read_inputs(files: Mapping[str, str | Path]) -> dict[str, Array]:
-    """The array in each file, by the name of the input that it is for."""
+    """The array in each file, by input name."""
     return {name: _read(name, Path(file)) for name, file in files.items()}
 
 
 def read_archive(file: Path) -> dict[str, Array]:
-    """All arrays of a .npz file, by their names."""
+    """All arrays of a .npz file, by name."""
     what = repr(str(file))
     if file.suffix.lower() != ".npz":
-        raise BadFeed(f"{what} is of a kind that cannot be read; use .npz, an array for each input of the model")
+        raise BadFeed(f"{what} has an unsupported format; use .npz, with one array per model input")
     return _carefully(_read_all, file, what)
 
 
@@ -51,25 +51,25 @@ def _read(name: str, file: Path) -> Array:
     what = f"{str(file)!r}, given for input {name!r},"
     reader = _READERS.get(file.suffix.lower())
     if reader is None:
-        raise BadFeed(f"{what} is of a kind that cannot be read; use {', '.join(_READERS)}")
+        raise BadFeed(f"{what} has an unsupported format; use {', '.join(_READERS)}")
     return _carefully(reader, file, what)
 
 
 def _carefully(reader: Callable[[Path, str], T], file: Path, what: str) -> T:
-    """What a reader makes of a file; whatever is wrong with that becomes one line."""
+    """The result of a reader for a file; any error becomes one line."""
     if not file.is_file():
         raise BadFeed(f"{what} {'is a folder' if file.is_dir() else 'does not exist'}")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of headers that older versions of numpy wrote
+            warnings.simplefilter("ignore")  # about headers written by older versions of numpy
             return reader(file, what)
     except BadFeed:
         raise
     except MemoryError as error:
-        raise BadFeed(f"{what} does not fit into memory; give a smaller one") from error
+        raise BadFeed(f"{what} does not fit into memory; use a smaller one") from error
     except OSError as error:
         raise BadFeed(f"{what} cannot be read: {error.strerror or one_line(error)}") from error
-    except Exception as error:  # numpy, zipfile and onnx raise almost anything for a file that is not what it should be
+    except Exception as error:  # numpy, zipfile and onnx raise almost any error for an unexpected file
         cause = shortened(visible(one_line(error)), _LONGEST) or type(error).__name__
         raise BadFeed(f"{what} is truncated or damaged: {cause}") from error
 
@@ -92,7 +92,7 @@ def _read_npz(file: Path, what: str) -> Array:
         names = archive.namelist()
         if len(names) != 1:
             shown = first_of([visible(name).removesuffix(".npy") for name in names])
-            raise BadFeed(f"{what} holds {len(names)} arrays ({shown}); give a file with one")
+            raise BadFeed(f"{what} contains {len(names)} arrays ({shown}); use a file with one")
         with archive.open(names[0]) as stream:
             return _array_in(stream, archive.getinfo(names[0]).file_size, what)
 
@@ -109,19 +109,19 @@ def _read_all(file: Path, what: str) -> dict[str, Array]:
 
 
 def _array_in(stream: IO[bytes], held_bytes: int, what: str) -> Array:
-    """The array in a stream that holds so many bytes; its header is checked before it gets any memory."""
+    """The array in a stream with this many bytes; its header is checked before any memory is allocated."""
     version = np.lib.format.read_magic(stream)
     if version not in _NPY_HEADERS:
         raise BadFeed(
-            f"{what} has version {'.'.join(map(str, version))} of numpy's format; versions 1.0 and 2.0 are read"
+            f"{what} has version {'.'.join(map(str, version))} of numpy's format; supported versions are 1.0 and 2.0"
         )
     shape, fortran_order, dtype = _NPY_HEADERS[version](stream)
     if dtype.hasobject:
-        raise BadFeed(f"{what} holds pickled Python objects, which are never loaded; save plain numbers or text")
+        raise BadFeed(f"{what} contains pickled Python objects, which are never loaded; save plain numbers or text")
     values = _count(shape)
     needed = values * dtype.itemsize
     if needed > held_bytes - stream.tell() or (values and not dtype.itemsize):
-        raise ValueError(f"its header declares {size(needed)} of values, and it holds {size(held_bytes)}")
+        raise ValueError(f"its header declares {size(needed)} of values, but it contains {size(held_bytes)}")
     _check_size(needed, what)
     array = _filled(stream, values, dtype)
     shaped = array.reshape(shape[::-1]).transpose() if fortran_order else array.reshape(shape)
@@ -146,17 +146,17 @@ def _filled(stream: IO[bytes], values: int, dtype: DType) -> Array:
 def _read_pb(file: Path, what: str) -> Array:
     held_bytes = file.stat().st_size
     if held_bytes > _LARGEST_PB_BYTES:
-        raise BadFeed(f"{what} is larger than {size(_LARGEST_PB_BYTES)}, which protobuf cannot read; save it as .npy")
+        raise BadFeed(f"{what} is larger than {size(_LARGEST_PB_BYTES)}, the limit of protobuf; save it as .npy")
     _check_size(held_bytes, what)
     tensor = onnx.TensorProto()
     tensor.ParseFromString(file.read_bytes())
     if is_external(tensor):
-        raise BadFeed(f"{what} keeps its values in another file; save them inside, or as .npy")
+        raise BadFeed(f"{what} stores its values in another file; save them inside, or as .npy")
     if not tensor.data_type:
         raise BadFeed(f"{what} is not a tensor; write it with onnx.numpy_helper.from_array")
     if _count(tensor.dims) > held_bytes * 8 // _LEAST_BITS:
         declared = count(_count(tensor.dims), "value")
-        raise ValueError(f"its dimensions declare {declared}, and it holds {size(held_bytes)}")
+        raise ValueError(f"its dimensions declare {declared}, but it contains {size(held_bytes)}")
     return np.asarray(onnx.numpy_helper.to_array(tensor))
 
 
@@ -171,7 +171,7 @@ def _count(shape: tuple[int, ...] | list[int]) -> int:
 
 def _check_size(needed: int, what: str) -> None:
     if not fits(needed):
-        raise BadFeed(f"{what} {too_large(needed)}; give a smaller one")
+        raise BadFeed(f"{what} {too_large(needed)}; use a smaller one")
 
 
 _READERS: dict[str, Callable[[Path, str], Array]] = {".npy": _read_npy, ".npz": _read_npz, ".pb": _read_pb}

@@ -1,4 +1,4 @@
-"""Local functions: how many nodes a model has once their calls are replaced by their bodies, as runtimes do it."""
+"""Local functions: how many nodes a model has after runtimes inline them."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from onnxperf.model.graph import bodies
 from onnxperf.wording.numbers import grouped
 
 MOST_NODES = 250_000
-"""Nodes that functions may expand to. A call costs a few bytes, and twice two dozen of them stand for millions."""
+"""The maximum number of nodes after inlining. A call costs a few bytes, and two dozen doublings make millions."""
 DEEPEST = 100
-"""Calls inside each other. Runtimes, and shape inference, follow them by recursion."""
+"""The maximum depth of nested calls. Runtimes and shape inference follow them recursively."""
 
 Key = tuple[str, str, str]
 """Domain, name and overload."""
 
 
 def function_key(function: onnx.FunctionProto) -> Key:
-    """What the nodes that call a function have in common."""
+    """What identifies a function, and the nodes that call it."""
     return function.domain, function.name, function.overload
 
 
 def call_key(node: onnx.NodeProto) -> Key:
-    """The function that a node would call, if there is one."""
+    """The function that a node calls, if one exists."""
     return node.domain, node.op_type, node.overload
 
 
 def check_functions(proto: onnx.ModelProto, what: str) -> None:
-    """Refuse a model whose functions grow beyond all bounds when they are expanded; each is looked at once."""
+    """Reject a model whose functions grow beyond all bounds when expanded; each function is inspected once."""
     if not proto.functions:
         return
     functions = {function_key(each): each for each in proto.functions}
@@ -39,12 +39,12 @@ def check_functions(proto: onnx.ModelProto, what: str) -> None:
     nodes: dict[Key, int] = {}
     depths: dict[Key, int] = {}
     for key in _callees_first(calls):
-        # A function that calls itself is what shape inference and runtimes refuse by themselves.
+        # Shape inference and runtimes reject a function that calls itself.
         nodes[key] = own[key] + sum(nodes.get(each, 0) for each in calls[key])
         depths[key] = 1 + max((depths.get(each, 0) for each in calls[key]), default=0)
     called = list(_calls(proto.graph.node, functions))
     if max((depths[key] for key in called), default=0) > DEEPEST:
-        raise BadModel(f"the local functions of {what} call each other more than {DEEPEST} deep; inline them")
+        raise BadModel(f"the local functions of {what} are nested more than {DEEPEST} deep; inline them")
     if sum(nodes[key] for key in called) > MOST_NODES:
         raise BadModel(
             f"the local functions of {what} expand to more than {grouped(MOST_NODES)} nodes; "

@@ -1,4 +1,4 @@
-"""Seeded random values for one input, of any type of ONNX."""
+"""Seeded random values for one input, of any ONNX type."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Range = tuple[float, float]
 
 DEFAULT_INTEGERS = (0, 9)
 COPIES = 3
-"""Of an input: here, in the file that workers read, and in the worker at its turn."""
+"""Of an input: one here, one in the file that workers read, and one in the active worker."""
 _WORDS = 100
 _FAMILIES: dict[str, Family] = {
     "int": "integer",
@@ -35,7 +35,7 @@ _FAMILIES: dict[str, Family] = {
     "bool": "bool",
     "complex": "complex",
 }
-# numpy's own types are among theirs as well; declared because ml_dtypes leaves them untyped
+# these include numpy's own types; declared because ml_dtypes leaves them untyped
 _integer_info: Callable[[DType], ml_dtypes.iinfo] = ml_dtypes.iinfo
 _float_info: Callable[[DType], Any] = ml_dtypes.finfo
 
@@ -48,7 +48,7 @@ def numpy_dtype(name: str) -> DType:
 
 @cache
 def family(dtype: DType) -> Family:
-    """What kind of values a type holds, by its name: ml_dtypes' kinds of types all call themselves void."""
+    """The kind of values that a type holds, by its name: all ml_dtypes types report the kind void."""
     return next((kind for prefix, kind in _FAMILIES.items() if dtype.name.startswith(prefix)), "string")
 
 
@@ -62,7 +62,7 @@ def limits(dtype: DType) -> Range:
 
 
 def check_range(name: str, dtype: DType, bounds: Range) -> None:
-    """Refuses a range that makes no sense for a type."""
+    """Reject a range that makes no sense for a type."""
     problem = _problem_of_range(name, dtype, bounds)
     if problem:
         raise BadOption(problem, option="ranges", value=f"{name}={':'.join(map(plain, bounds))}")
@@ -72,19 +72,19 @@ def _problem_of_range(name: str, dtype: DType, bounds: Range) -> str:
     low, high = bounds
     kind = family(dtype)
     if kind not in ("integer", "float"):
-        return f"input {name!r} holds {kind} values, and only numbers can be bounded"
+        return f"input {name!r} has {kind} values; only numbers can have a range"
     if not (math.isfinite(low) and math.isfinite(high)):
-        return "both ends must be finite numbers"
+        return "both bounds must be finite numbers"
     if low > high:
-        return f"the low end comes first; did you mean {name}={plain(high)}:{plain(low)}?"
+        return f"the lower bound comes first; did you mean {name}={plain(high)}:{plain(low)}?"
     if kind == "integer" and not (float(low).is_integer() and float(high).is_integer()):
-        return f"input {name!r} holds {dtype.name}; give whole numbers"
+        return f"input {name!r} has type {dtype.name}; use integers"
     least, most = limits(dtype)
-    return "" if least <= low and high <= most else f"{dtype.name} can hold {plain(least)} to {plain(most)}"
+    return "" if least <= low and high <= most else f"{dtype.name} ranges from {plain(least)} to {plain(most)}"
 
 
 def integer_bounds(name: str, dtype: DType, limit: int | None) -> tuple[int, int]:
-    """Both ends of the integers that an input gets unless its range is given."""
+    """The bounds of an input's integers if no range is given."""
     least, most = (int(end) for end in limits(dtype))
     low, high = (0, limit - 1) if limit else (least, most) if most <= 255 else DEFAULT_INTEGERS
     if is_mask(name, dtype):
@@ -93,12 +93,12 @@ def integer_bounds(name: str, dtype: DType, limit: int | None) -> tuple[int, int
 
 
 def is_mask(name: str, dtype: DType) -> bool:
-    """Whether an input is a mask, which real batches fill mostly with ones."""
+    """Whether an input is a mask, which in real batches is mostly ones."""
     return "mask" in name.lower() and family(dtype) in ("integer", "bool")
 
 
 def generate(name: str, dtype: DType, shape: Shape, bounds: Range | None, seed: int) -> Array:
-    """An array that depends on nothing but these arguments; `check_memory` comes first."""
+    """An array that depends only on these arguments; `check_memory` comes first."""
     rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
     if bounds is not None:
         draw = _integers if family(dtype) == "integer" else _uniform
@@ -109,7 +109,7 @@ def generate(name: str, dtype: DType, shape: Shape, bounds: Range | None, seed: 
 
 
 def check_memory(inputs: Mapping[str, tuple[DType, Shape]]) -> None:
-    """Refuses inputs that cannot be made together; what is free is asked once, as there may be thousands of them."""
+    """Reject inputs that do not fit into memory together; free memory is queried once, as there may be thousands."""
     sizes = {name: math.prod(shape) * dtype.itemsize for name, (dtype, shape) in inputs.items()}
     total = sum(sizes.values())
     longest = max((max(shape, default=0) for _, shape in inputs.values()), default=0)
@@ -122,15 +122,15 @@ def check_memory(inputs: Mapping[str, tuple[DType, Shape]]) -> None:
 
 
 def fits(size_bytes: int) -> bool:
-    """Whether an input of this size can be made, sent to a worker and held there."""
+    """Whether an input of this size can be generated, sent to a worker and held there."""
     return COPIES * size_bytes <= free_memory().free_bytes
 
 
 def too_large(size_bytes: int) -> str:
-    """Why an input of this size is refused."""
+    """Why an input of this size is rejected, as a phrase."""
     free = free_memory()
     of = f" (of {size(free.limit_bytes)}: {free.source})" if free.source else ""
-    return f"needs {size(size_bytes)}, and {COPIES} copies of it exist at a time; {size(free.free_bytes)} are free{of}"
+    return f"needs {size(size_bytes)} in each of {COPIES} copies; {size(free.free_bytes)} are free{of}"
 
 
 def _integers(rng: np.random.Generator, dtype: DType, shape: Shape, bounds: Range) -> Array:

@@ -1,4 +1,4 @@
-"""What every reader of a graph needs: its nodes, tensors, names, sizes and types, wherever they stand."""
+"""Shared functions to read a graph: its nodes, tensors, names, sizes and types, at any depth."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import onnx
 from onnxperf.records.view import Dims
 
 ONNX_DOMAIN = "ai.onnx"
-"""ONNX's own domain, which most files write as nothing."""
+"""ONNX's own domain, which most files leave empty."""
 
 
 def text(value: str | bytes) -> str:
-    """Prose in a model, such as a documentation: protobuf hands out bytes where it is not UTF-8."""
+    """Prose in a model, such as documentation: protobuf returns bytes if it is not UTF-8."""
     return value if isinstance(value, str) else value.decode(errors="replace")
 
 
 def short_domain(domain: str) -> str:
-    """A domain, ONNX's own as nothing."""
+    """A domain; ONNX's own is empty."""
     return "" if domain == ONNX_DOMAIN else domain
 
 
 def opset_of(proto: onnx.ModelProto) -> int:
-    """Version of ONNX's own operators that a model uses; 0 where it uses none."""
+    """Version of ONNX's own operators that a model uses; 0 if it uses none."""
     return next((each.version for each in proto.opset_import if not short_domain(each.domain)), 0)
 
 
@@ -32,7 +32,7 @@ def opset_of(proto: onnx.ModelProto) -> int:
 
 
 def all_nodes(proto: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
-    """Every node of a model, those of subgraphs and functions included."""
+    """Every node of a model, including those of subgraphs and functions."""
     return (node for _, node in numbered_nodes(proto))
 
 
@@ -51,7 +51,7 @@ def _nested(nodes: Iterable[onnx.NodeProto]) -> Iterator[tuple[int, onnx.NodePro
 
 
 def bodies(node: onnx.NodeProto) -> Iterator[tuple[str, onnx.GraphProto]]:
-    """Bodies of a node by the name of their attribute; those of a list are numbered."""
+    """Bodies of a node by attribute name; those of a list are numbered."""
     for attribute in node.attribute:
         yield from _bodies_in(attribute)
 
@@ -71,12 +71,12 @@ def with_bodies(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
 
 
 def initialisers(graph: onnx.GraphProto) -> set[str]:
-    """Names of all initialisers of a graph."""
+    """Names of all initializers of a graph."""
     return {each.name for each in graph.initializer}.union(each.values.name for each in graph.sparse_initializer)
 
 
 def all_names(graph: onnx.GraphProto) -> set[str]:
-    """Everything that has a name in a graph and the bodies in it."""
+    """Every name used in a graph and its bodies."""
     names: set[str] = set()
     for each in with_bodies(graph):
         names.update((each.name, *initialisers(each)))
@@ -89,7 +89,7 @@ def all_names(graph: onnx.GraphProto) -> set[str]:
 
 
 def all_tensors(proto: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """Every tensor that a model holds, wherever it may stand."""
+    """Every tensor stored anywhere in a model."""
     yield from _graph_tensors(proto.graph)
     for function in proto.functions:
         yield from _node_tensors(function.node)
@@ -126,7 +126,7 @@ def _attribute_tensors(attribute: onnx.AttributeProto) -> Iterator[onnx.TensorPr
 
 
 def is_external(tensor: onnx.TensorProto) -> bool:
-    """Whether the values of a tensor are in a file of their own."""
+    """Whether the values of a tensor are in a separate file."""
     return bool(tensor.data_location == onnx.TensorProto.EXTERNAL)
 
 
@@ -134,7 +134,7 @@ def is_external(tensor: onnx.TensorProto) -> bool:
 
 
 def element_dtype(elem_type: int) -> np.dtype[np.generic] | None:
-    """Numpy's type for an element type; None where there is none."""
+    """Numpy's type for an element type; None if there is none."""
     try:
         return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
     except KeyError:
@@ -142,19 +142,19 @@ def element_dtype(elem_type: int) -> np.dtype[np.generic] | None:
 
 
 def dims_of(tensor: onnx.TypeProto.Tensor | onnx.TypeProto.SparseTensor) -> Dims | None:
-    """The declared shape of a tensor; None where even the rank is unknown."""
+    """The declared shape of a tensor; None if even the rank is unknown."""
     return tuple(map(_size, tensor.shape.dim)) if tensor.HasField("shape") else None
 
 
 def _size(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
-    # some exporters write -1 for a free dimension, and onnxruntime reads it so
+    # some exporters write -1 for a free dimension, and onnxruntime accepts it
     if dim.HasField("dim_value"):
         return dim.dim_value if dim.dim_value >= 0 else None
     return dim.dim_param or None
 
 
 def set_shape(value: onnx.ValueInfoProto, dims: Dims) -> None:
-    """Declare the shape of a tensor, in place of the one that it had."""
+    """Declare the shape of a tensor, replacing the previous one."""
     sizes = (
         onnx.TensorShapeProto.Dimension(dim_value=size)
         if isinstance(size, int)

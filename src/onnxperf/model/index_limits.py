@@ -1,4 +1,4 @@
-"""How far the integers of an input may go that index a table of the model, read off its graph."""
+"""Upper bounds for the integers of inputs that index a table of the model, read from its graph."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _INTEGER_TYPES = frozenset(
 
 @dataclass(frozen=True)
 class _Value:
-    """What the walk has found of a value: whose numbers it carries, and its size."""
+    """What the walk knows about a value: which input its numbers come from, and its size."""
 
     inputs: frozenset[str] = frozenset()
     dims: Dims | None = None
@@ -35,7 +35,7 @@ class _Value:
 
 @dataclass(frozen=True)
 class _Lookup:
-    """Which input of an operator is the table, which one indexes it, and along which axis."""
+    """Which operator input is the table, which one indexes it, and along which axis."""
 
     table: int
     indices: int
@@ -45,12 +45,12 @@ class _Lookup:
 
 _Scope = dict[str, _Value]
 _Call = tuple[Key, tuple[_Value, ...], bytes]
-"""A function, its arguments, and the attributes that it is given."""
+"""A function, its arguments, and its attributes."""
 
 
 @dataclass(frozen=True)
 class _Functions:
-    """Local functions, and the calls that were followed: calls that are alike have the same bounds."""
+    """Local functions, and the calls followed so far: identical calls have the same bounds."""
 
     by_key: Mapping[Key, onnx.FunctionProto]
     followed: set[_Call] = field(default_factory=set)
@@ -63,13 +63,13 @@ _LOOKUPS: dict[str, tuple[_Lookup, ...]] = {
     "Gather": (_Lookup(0, 1, axis_attribute="axis"),),
     "GatherElements": (_Lookup(0, 1, axis_attribute="axis"),),
     "ArrayFeatureExtractor": (_Lookup(0, 1, axis=-1),),
-    # onnxruntime's optimiser folds the three lookups of BERT into this one
+    # onnxruntime's optimizer folds the three lookups of BERT into this one
     "EmbedLayerNormalization": (_Lookup(2, 0), _Lookup(4, 1)),
 }
 
 _EVERY_INPUT = slice(None)
 _FIRST_INPUT = slice(0, 1)
-# operators that move numbers around without changing them, and the inputs they take them from
+# operators that move numbers around without changing them, and the inputs from which they take them
 _CARRIERS: dict[str, slice] = {
     "Cast": _FIRST_INPUT,
     "CastLike": _FIRST_INPUT,
@@ -111,10 +111,10 @@ def _input_value(value_info: onnx.ValueInfoProto) -> _Value:
 
 
 def _walk_graph(graph: onnx.GraphProto, scope: _Scope, functions: _Functions) -> Iterator[tuple[str, int]]:
-    """The bounds found in a graph; `scope` is what it sees from outside, and is not changed."""
+    """The bounds found in a graph; `scope` holds the outer values visible to it, and is not changed."""
     inner = dict(scope)
     for tensor in graph.initializer:
-        # an initialiser that is also an input may be fed, so it still carries its own numbers
+        # an initializer that is also an input may be fed, so it still carries its own numbers
         inner[tensor.name] = _Value(inner.get(tensor.name, _NOTHING).inputs, tuple(tensor.dims))
     yield from _walk_nodes(graph.node, inner, functions)
 
@@ -132,7 +132,7 @@ def _walk_nodes(
 
 
 def _walk_call(node: onnx.NodeProto, scope: _Scope, functions: _Functions) -> Iterator[tuple[str, int]]:
-    """The bounds found in the function that a node calls, if it calls one that was not followed like this before."""
+    """The bounds found in the function that a node calls, unless an identical call was already followed."""
     key = call_key(node)
     if key not in functions.by_key:
         return
@@ -148,7 +148,7 @@ def _walk_call(node: onnx.NodeProto, scope: _Scope, functions: _Functions) -> It
 
 
 def _attributes(node: onnx.NodeProto, call: onnx.NodeProto | None) -> dict[str, onnx.AttributeProto]:
-    """Attributes by name; inside a function, those it takes from its caller are looked up there."""
+    """Attributes by name; inside a function, those passed by its caller are looked up there."""
     outer = {a.name: a for a in call.attribute} if call is not None else {}
     return {a.name: outer.get(a.ref_attr_name, a) if a.ref_attr_name else a for a in node.attribute}
 
@@ -167,7 +167,7 @@ def _bounds(
 
 
 def _body_inputs(graph: onnx.GraphProto, node: onnx.NodeProto, scope: _Scope) -> _Scope:
-    """Loop and Scan hand their inputs to their body in order; a slice of an input still holds its numbers."""
+    """Loop and Scan pass their inputs to their body in order; a slice of an input still holds its numbers."""
     outer = (scope.get(name, _NOTHING) for name in node.input)
     return {i.name: _Value(value.inputs) for i, value in zip(graph.input, outer, strict=False)}
 

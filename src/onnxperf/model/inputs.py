@@ -1,4 +1,4 @@
-"""Inputs for a model: those that were given, checked, and seeded random ones for the rest."""
+"""Inputs for a model: given ones, checked, and seeded random ones for the rest."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from onnxperf.wording.names import first_of, one_line
 from onnxperf.wording.numbers import count
 
 _MOST_AXES = 64
-"""Of an array."""
+"""The maximum number of axes of a numpy array."""
 _MOST_LISTED = 20
-"""Names in a message."""
+"""The maximum number of names in a message."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,15 +38,15 @@ class Feeds:
     """Arrays for one call of a model."""
 
     arrays: dict[str, Array]
-    """By name, in the order of the model's inputs, then the overridden initialisers."""
+    """By name, in the order of the model's inputs, then of the overridden initializers."""
     dims: dict[str, int]
     """Every dimension that the model leaves free, by symbolic name or as "X.0", with its size."""
     notes: tuple[str, ...] = ()
-    """What a reader must know about these inputs, a sentence each."""
+    """What a reader must know about these inputs, one sentence each."""
 
     @property
     def nbytes(self) -> int:
-        """Size of all arrays together."""
+        """Total size of all arrays."""
         return sum(a.nbytes for a in self.arrays.values())
 
 
@@ -75,7 +75,7 @@ def make_feeds(model: Model, options: InputOptions, given: Mapping[str, object] 
 
 
 def by_name(model: Model, given: object) -> Mapping[str, Any]:
-    """Given values by name; what is no dict is that of an only input."""
+    """Given values by name; a value that is not a dict belongs to the only input."""
     if isinstance(given, Mapping):
         return given
     names = [s.name for s in model.inputs]
@@ -86,7 +86,7 @@ def by_name(model: Model, given: object) -> Mapping[str, Any]:
 
 
 def check_feeds(model: Model, given: Mapping[str, object]) -> dict[str, Any]:
-    """Given values as arrays of the types and shapes that the model expects; nothing may be missing."""
+    """Given values as arrays of the types and shapes that the model expects; all inputs are required."""
     _check_names(model, given)
     missing = [s.name for s in model.inputs if s.name not in given]
     if missing:
@@ -114,12 +114,12 @@ def _check_names(model: Model, given: Mapping[str, object]) -> None:
 def _refuse_what_is_no_array(signature: Signature) -> None:
     if signature.kind != "tensor":
         raise BadFeed(
-            f"input {signature.name!r} is not a tensor but of kind {signature.kind}; load such a model in this "
+            f"input {signature.name!r} is not a tensor but of kind {signature.kind}; load the model in this "
             "process: onnxperf.load(model).run takes lists, and with profile=True it records them"
         )
     axes = len(signature.shape or ())
     if axes > _MOST_AXES:
-        raise BadFeed(f"input {signature.name!r} has {axes} axes, and an array of numpy has at most {_MOST_AXES}")
+        raise BadFeed(f"input {signature.name!r} has {axes} axes, but numpy arrays have at most {_MOST_AXES}")
 
 
 def _check_values_asked(model: Model, options: InputOptions, given: Mapping[str, object]) -> None:
@@ -130,13 +130,13 @@ def _check_values_asked(model: Model, options: InputOptions, given: Mapping[str,
         if name not in signatures:
             raise BadOption.unknown("input", name, signatures)
         if name in given:
-            problem = "its values are given, so they cannot be drawn from a range; leave out one of them"
+            problem = "its values are given, so a range has no effect; leave out one of the two"
             raise BadOption(problem, option="ranges", value=name)
         check_range(name, numpy_dtype(signatures[name].dtype), bounds)
 
 
 def _checked(signature: Signature, value: Any, cast: bool) -> Array:
-    """A given value as an array of the type that the model expects, or of its own where a cast is allowed."""
+    """A given value as an array of the type that the model expects, or of its own type if a cast is allowed."""
     expected = numpy_dtype(signature.dtype)
     array = _as_array(signature.name, value, expected)
     if signature.dtype == "string":
@@ -144,17 +144,17 @@ def _checked(signature: Signature, value: Any, cast: bool) -> Array:
     if array.dtype == expected:
         return array
     if array.dtype.type is np.void and expected.kind == "V" and array.dtype.itemsize == expected.itemsize:
-        return array.view(expected)  # .npy files forget the names of ml_dtypes' types
+        return array.view(expected)  # .npy files lose the names of ml_dtypes' types
     wrong = f"input {signature.name!r}: expected {signature.dtype}, got {_dtype_text(array.dtype)}"
     if not _is_castable(array.dtype, expected):
         raise BadFeed(f"{wrong}; convert it first")
     if not cast:
-        raise BadFeed(f"{wrong}; convert it first, or `cast` converts inside the timed call")
+        raise BadFeed(f"{wrong}; convert it first, or use `cast` to convert it inside the timed call")
     return array
 
 
 def _native(value: Any) -> Any:
-    """Runtimes read foreign byte order as if it were their own, without an error."""
+    """Convert foreign byte order, which runtimes silently read as native."""
     foreign = isinstance(value, np.ndarray) and not value.dtype.isnative
     return value.astype(value.dtype.newbyteorder("=")) if foreign else value
 
@@ -162,7 +162,7 @@ def _native(value: Any) -> Any:
 def _as_array(name: str, value: Any, expected: DType) -> Array:
     try:
         array = np.asarray(value)
-        # lists and Python's numbers have no type of their own: they take the model's, unless numbers would be lost
+        # lists and Python numbers are untyped: they get the model's type, unless this would change values
         has_no_type = isinstance(value, list | tuple | int | float | complex)
         if has_no_type and array.dtype.kind in "biufc" and _keeps_values(array, expected):
             return array.astype(expected)
@@ -172,7 +172,7 @@ def _as_array(name: str, value: Any, expected: DType) -> Array:
 
 
 def _keeps_values(array: Array, expected: DType) -> bool:
-    """Whether a type holds these numbers up to rounding."""
+    """Whether a type can represent these numbers, except for rounding."""
     kinds = {"bool": "b", "integer": "biu", "float": "biuf", "complex": "biufc", "string": ""}
     if array.dtype.kind not in kinds[family(expected)]:
         return False
@@ -212,14 +212,14 @@ def _notes_on_dims(settled: Settled) -> list[str]:
 
 
 def _few(notes: list[str]) -> list[str]:
-    """The first notes, where there is one for each of very many inputs."""
+    """The first notes, if very many inputs have one each."""
     rest = len(notes) - _MOST_LISTED
-    return [*notes[:_MOST_LISTED], f"the same holds for {count(rest, 'more input')}"] if rest > 0 else notes
+    return [*notes[:_MOST_LISTED], f"the same applies to {count(rest, 'more input')}"] if rest > 0 else notes
 
 
 def _notes_on_tables(missing: list[Signature], options: InputOptions, sizes: Mapping[str, int]) -> list[str]:
     return [
-        f"{s.name} stays below {sizes[s.name]}, the size of the table it indexes"
+        f"{s.name} limited to 0–{sizes[s.name] - 1} (embedding size)"
         for s in missing
         if s.name in sizes and s.name not in options.ranges and not is_mask(s.name, numpy_dtype(s.dtype))
     ]

@@ -1,4 +1,4 @@
-"""What a model's file shows: types, constants, denormals, and the nodes that advice is about."""
+"""What a model's file shows: types, constants, denormals, and the nodes that advice refers to."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from onnxperf.model.tensors import stored_bytes
 from onnxperf.records.inspection import Inspection, NodeFact, Stored, TensorFact
 
 _MOST_LISTED = 1000
-"""Of any kind of finding: a list is for people, and each counts only a little."""
+"""The maximum number of findings of a kind: people read the list, and each finding costs only a little."""
 _LONGEST_EQUATION = 200
 _DOUBLE = "float64"
 _CONVERSIONS = ("Cast", "CastLike", "Identity")
@@ -44,7 +44,7 @@ _Detail = Callable[[onnx.NodeProto], str]
 
 
 def inspect(proto: onnx.ModelProto, folder: Path | None = None) -> Inspection:
-    """Walk through a model; denormals are looked for in external data, too, where its folder is known."""
+    """Inspect a model; external data are also searched for denormals if the model's folder is known."""
     named, _ = with_names(proto)
     graph = named.graph
     tensors = _tensors(named)
@@ -77,7 +77,7 @@ def inspect(proto: onnx.ModelProto, folder: Path | None = None) -> Inspection:
 
 def _tensors(proto: onnx.ModelProto) -> dict[str, TensorFact]:
     bare = without_weights(proto)
-    with suppress(*INFERENCE_ERRORS):  # a part is better than nothing
+    with suppress(*INFERENCE_ERRORS):  # a partial result is better than none
         bare = inferred(bare)
     known: dict[str, TensorFact] = {}
     for value in (*proto.graph.input, *bare.graph.input, *bare.graph.value_info, *bare.graph.output):
@@ -111,7 +111,7 @@ def _denormals(proto: onnx.ModelProto, folder: Path | None) -> tuple[Stored, ...
 
 
 def _weights(graph: onnx.GraphProto) -> Iterator[tuple[str, onnx.TensorProto]]:
-    """Stored tensors by the names that nodes have for them, those of bodies included."""
+    """Stored tensors by the names that nodes use for them, including those of bodies."""
     for each in with_bodies(graph):
         yield from ((tensor.name, tensor) for tensor in each.initializer)
         for node in each.node:
@@ -139,7 +139,7 @@ def _equation(node: onnx.NodeProto) -> str:
 
 
 def _idle_casts(graph: onnx.GraphProto, tensors: dict[str, TensorFact]) -> Iterator[str]:
-    """Casts to the type that is there, and those that undo the one before."""
+    """Casts to the type that a tensor already has, and those that undo the previous one."""
     sources: dict[str, str] = {}
     for node in graph.node:
         if not is_op(node, "Cast") or not node.input or not node.output:

@@ -1,4 +1,4 @@
-"""Changes to what a model shows of itself: names of inputs, outputs and dimensions, and where it came from."""
+"""Changes to a model's interface: names of inputs, outputs and dimensions, and its origin."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from onnxperf.model.graph import all_names, all_nodes, initialisers, with_bodies
 from onnxperf.wording.numbers import count
 
 Axis = tuple[str, int]
-"""Name of an input or output, and a number of an axis."""
+"""Name of an input or output, and number of an axis."""
 
 _SYMBOL = re.compile(r"[^\W\d]\w*")
 _MADE_UP = re.compile(r"[su]\d+|unk__\d+|_?dim_?\d+")
-"""Symbols of torch and of tf2onnx for sizes without a name."""
-# torch writes the lines of the source that made a node, with the folders they lie in.
+"""Symbols of torch and tf2onnx for unnamed sizes."""
+# torch writes the source lines that created a node, including their folders.
 _PRIVATE_KEYS = frozenset({"pkg.torch.onnx.stack_trace"})
 
 
@@ -25,14 +25,14 @@ _PRIVATE_KEYS = frozenset({"pkg.torch.onnx.stack_trace"})
 
 
 def rename_inputs(proto: onnx.ModelProto, names: Sequence[str]) -> None:
-    """Give the inputs these names, in their order, wherever they are used."""
+    """Give the inputs these names, in order, everywhere in the model."""
     old = [value.name for value in proto.graph.input]
     _check_names("input_names", old, names)
     _rename(proto, dict(zip(old, names, strict=True)))
 
 
 def distinct_names(outputs: Sequence[str], inputs: Sequence[str]) -> list[str]:
-    """Names of outputs, changed where an input or another output has the same."""
+    """Names of outputs, changed if an input or another output has the same name."""
     names: list[str] = []
     for output in outputs:
         name = f"{output}_output" if output in inputs else output
@@ -41,7 +41,7 @@ def distinct_names(outputs: Sequence[str], inputs: Sequence[str]) -> list[str]:
 
 
 def rename_outputs(proto: onnx.ModelProto, names: Sequence[str]) -> None:
-    """Give the outputs these names, in their order, wherever they are used."""
+    """Give the outputs these names, in order, everywhere in the model."""
     old = [value.name for value in proto.graph.output]
     _check_names("output_names", old, names)
     _own_outputs(proto.graph)
@@ -55,13 +55,13 @@ def _check_names(option: str, old: Sequence[str], new: Sequence[str]) -> None:
         raise BadOption(problem, option=option, value=",".join(new))
     for name in new:
         if not name or not name.isprintable():
-            raise BadOption(f"{name!r} is not a name that can be shown", option=option)
+            raise BadOption(f"{name!r} is not a printable name", option=option)
         if new.count(name) > 1:
             raise BadOption(f"{name} is given twice", option=option, value=",".join(new))
 
 
 def _own_outputs(graph: onnx.GraphProto) -> None:
-    """An output that is also an input, a constant or another output gets a node of its own: it can then be renamed."""
+    """Give an output that is also an input, a constant or another output its own node, so that it can be renamed."""
     taken = {value.name for value in graph.input} | initialisers(graph)
     used = all_names(graph)
     for value in graph.output:
@@ -74,7 +74,7 @@ def _own_outputs(graph: onnx.GraphProto) -> None:
 
 
 def _rename(proto: onnx.ModelProto, wanted: Mapping[str, str]) -> None:
-    """Rename values all at once; what else had one of the new names makes way."""
+    """Rename values all at once; other values that have one of the new names are renamed first."""
     changes = {old: new for old, new in wanted.items() if old != new}
     used = all_names(proto.graph) | set(changes.values())
     interface = {value.name for value in (*proto.graph.input, *proto.graph.output)}
@@ -82,7 +82,7 @@ def _rename(proto: onnx.ModelProto, wanted: Mapping[str, str]) -> None:
         if new in changes or new not in used:
             continue
         if new in interface:
-            raise BadOption(f"the name {new!r} belongs to another input or output of the model; choose another one")
+            raise BadOption(f"the name {new!r} already belongs to another input or output; choose another name")
         changes = {**changes, new: _fresh(f"{new}_inner", used)}
     if changes:
         _rename_graph(proto.graph, changes)
@@ -98,7 +98,7 @@ def _fresh(stem: str, used: set[str]) -> str:
 
 
 def _rename_graph(graph: onnx.GraphProto, changes: Mapping[str, str]) -> None:
-    # ONNX lets no inner graph use a name of an outer one for something else, so a name means one value everywhere.
+    # In ONNX an inner graph cannot reuse an outer name for something else, so a name means one value everywhere.
     for each in with_bodies(graph):
         for value in (*each.input, *each.output, *each.value_info):
             value.name = changes.get(value.name, value.name)
@@ -114,7 +114,7 @@ def _rename_graph(graph: onnx.GraphProto, changes: Mapping[str, str]) -> None:
 
 
 def free_axes(values: Iterable[onnx.ValueInfoProto]) -> dict[Axis, str]:
-    """Every axis of tensors whose size is free, with the symbol it has; the symbol may be empty."""
+    """Every free axis of tensors, with its symbol, which may be empty."""
     return {
         (value.name, axis): dim.dim_param
         for value in values
@@ -124,12 +124,12 @@ def free_axes(values: Iterable[onnx.ValueInfoProto]) -> dict[Axis, str]:
 
 
 def own_name(symbol: str) -> str:
-    """The symbol of an axis, if the author of the source chose it; empty for those that converters make up."""
+    """The symbol of an axis, if the author of the source chose it; empty for symbols invented by converters."""
     return symbol if symbol.isidentifier() and not _MADE_UP.fullmatch(symbol) else ""
 
 
 def rename_symbols(proto: onnx.ModelProto, changes: Mapping[str, str]) -> None:
-    """Give symbols of dimensions other names, wherever they are used."""
+    """Rename symbols of dimensions everywhere in the model."""
     for each in with_bodies(proto.graph):
         for value in (*each.input, *each.output, *each.value_info):
             for dim in value.type.tensor_type.shape.dim:
@@ -138,9 +138,9 @@ def rename_symbols(proto: onnx.ModelProto, changes: Mapping[str, str]) -> None:
 
 
 def name_input_axes(proto: onnx.ModelProto, names: Mapping[Axis, str], sizes: Mapping[str, Sequence[int]]) -> None:
-    """Name the free axes of inputs; those without a name get the size that the sample has there.
+    """Name the free axes of inputs; unnamed ones get the size that the sample has there.
 
-    Symbols that the converter used follow everywhere else, also inside of expressions such as 2*s72.
+    The converter's symbols are replaced everywhere else, too, even inside expressions such as 2*s72.
     """
     symbols: dict[str, set[str]] = {}
     for (value, axis), symbol in free_axes(proto.graph.input).items():
@@ -159,7 +159,7 @@ def name_output_axes(
     dims: Sequence[Mapping[str, int]],
     shapes: Sequence[Mapping[str, tuple[int, ...]]],
 ) -> None:
-    """Name the axes of outputs that follow a dimension of the inputs, as two runs with different sizes show them."""
+    """Name the axes of outputs that follow a dimension of the inputs, as shown by two runs with different sizes."""
     pairs = {(dims[0][name], dims[1][name]): name for name in dims[0]}
     for value in proto.graph.output:
         first, second = (run.get(value.name) for run in shapes)
@@ -174,11 +174,11 @@ def name_output_axes(
             if sizes in pairs:
                 dim.dim_param = pairs[sizes]
             elif sizes[0] != sizes[1] and not _speaks_of(dim.dim_param, dims[0]):
-                dim.ClearField("value")  # it varies in a way that has no name
+                dim.ClearField("value")  # it varies, but no name describes how
 
 
 def drop_foreign_symbols(proto: onnx.ModelProto, known: Iterable[str]) -> None:
-    """Take away symbols of outputs that mean nothing to a user, such as unk__764."""
+    """Remove symbols of outputs that mean nothing to a user, such as unk__764."""
     names = set(known)
     for value in proto.graph.output:
         for dim in value.type.tensor_type.shape.dim:
@@ -187,7 +187,7 @@ def drop_foreign_symbols(proto: onnx.ModelProto, known: Iterable[str]) -> None:
 
 
 def _speaks_of(symbol: str, names: Iterable[str]) -> bool:
-    """Whether a symbol, or an expression of symbols, is made of known names only."""
+    """Whether a symbol, or an expression of symbols, uses only known names."""
     known = set(names)
     return symbol in known or (bool(symbol) and all(word in known for word in _SYMBOL.findall(symbol)))
 
@@ -209,7 +209,7 @@ def _set_dimension(dim: onnx.TensorShapeProto.Dimension, text: str) -> None:
 
 
 def tidy(proto: onnx.ModelProto) -> None:
-    """Take out what a converter should not have written: folders of the machine, an opset named twice."""
+    """Remove what a converter should not have written: local folders, an opset declared twice."""
     holders = (*all_nodes(proto), proto.graph, *proto.graph.value_info, *proto.graph.initializer)
     for holder in holders:
         kept = [(each.key, each.value) for each in holder.metadata_props if each.key not in _PRIVATE_KEYS]
@@ -226,7 +226,7 @@ def tidy(proto: onnx.ModelProto) -> None:
 
 
 def stamp(proto: onnx.ModelProto, facts: Mapping[str, str]) -> None:
-    """Write into the model where it came from."""
+    """Write the origin into the model."""
     kept = {each.key: each.value for each in proto.metadata_props} | dict(facts)
     del proto.metadata_props[:]
     for key, text in kept.items():

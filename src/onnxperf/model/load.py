@@ -1,4 +1,4 @@
-"""Opens a model in this process, or raises what is wrong with it in one line."""
+"""Opens a model in this process, or raises a one-line error."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ _KINDS: dict[str, Kind] = {
     "sparse_tensor_type": "sparse",
 }
 _FOREIGN_FILES: tuple[tuple[int, bytes, str], ...] = (
-    (4, b"ORTM", "it is in onnxruntime's own .ort format; give the .onnx file it was made from"),
+    (4, b"ORTM", "it is in onnxruntime's own .ort format; use the .onnx file that it was made from"),
     (4, b"TFL3", "it is a TensorFlow Lite model; convert it with tf2onnx"),
     (0, b"version https://git-lfs", "it is only a Git LFS pointer; fetch the model with: git lfs pull"),
-    (0, b"PK\x03\x04", "it is a zip archive (as torch.save writes); export the model to ONNX"),
-    (0, b"\x89HDF", "it is an HDF5 file (as Keras writes); convert it with tf2onnx"),
+    (0, b"PK\x03\x04", "it is a zip archive (as written by torch.save); export the model to ONNX"),
+    (0, b"\x89HDF", "it is an HDF5 file (as written by Keras); convert it with tf2onnx"),
 )
-BAD_TEXT = "it holds a name that is not text; fetch or export it again"
+BAD_TEXT = "it contains a name that is not text; fetch or export it again"
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _IR_VERSION_TAG = b"\x08"
 _FIRST_IR_WITH_OPSETS = 3
@@ -57,7 +57,7 @@ _LARGEST_OPSET = 2**31 - 1
 
 @dataclass(frozen=True, eq=False)
 class Parsed:
-    """A ModelProto, the size of the file it was read from, and what messages call it."""
+    """A ModelProto, the size of its file, and its name in messages."""
 
     what: str
     size_bytes: int
@@ -66,32 +66,32 @@ class Parsed:
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """What the rest of the house needs of a model before it runs it."""
+    """What other modules need to know about a model before it runs."""
 
     inputs: tuple[Signature, ...]
     overridable: tuple[Signature, ...]
     outputs: tuple[Signature, ...]
     files: tuple[Path, ...]
-    """Those of its external data."""
+    """The files of its external data."""
     size_bytes: int
     table_sizes: dict[str, int]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LoadedModel(Model):
-    """A model whose graph is in this process."""
+    """A model whose graph is loaded in this process."""
 
     proto: onnx.ModelProto = field(repr=False)
-    """The graph as it is in the file; external data are not loaded."""
+    """The graph as in the file; external data are not loaded."""
 
 
 def open_model(source: str | os.PathLike[str] | bytes | onnx.ModelProto, label: str | None = None) -> LoadedModel:
-    """Opens a model in this process: only for what the caller made, or wants to have here."""
+    """Opens a model in this process: only if the caller created it, or explicitly wants it here."""
     try:
         placed = place(source, label)
         parsed = parse_file(placed.path, placed.what)
         found = describe(parsed, placed.path, placed.alone)
-    except UnicodeDecodeError as error:  # what older versions of protobuf raise when such a text is looked at
+    except UnicodeDecodeError as error:  # raised by older versions of protobuf when such text is read
         raise BadModel(f"the model is damaged: {BAD_TEXT}") from error
     return LoadedModel(
         label=placed.label,
@@ -112,7 +112,7 @@ def open_model(source: str | os.PathLike[str] | bytes | onnx.ModelProto, label: 
 
 
 def place_proto(proto: onnx.ModelProto, label: str | None) -> Placed:
-    """Write a ModelProto to a private folder, with its weights beside it where they are too large."""
+    """Write a ModelProto to a private folder, with its weights next to it if they are too large."""
     if not isinstance(proto.graph.name, str):
         raise BadModel(f"the ModelProto is damaged: {BAD_TEXT}")
     label = label or proto.graph.name or "model"
@@ -132,7 +132,7 @@ def _place_large_proto(proto: onnx.ModelProto, label: str, what: str) -> Placed:
     folder = OwnFolder()
     path = folder.path / "model.onnx"
     copy = onnx.ModelProto()
-    copy.CopyFrom(proto)  # saving moves the weights out of the proto it is given
+    copy.CopyFrom(proto)  # saving moves the weights out of its argument
     try:
         # a fixed name, so that the same model has the same fingerprint
         onnx.save_model(copy, path, save_as_external_data=True, location="model.onnx.data", size_threshold=1024)
@@ -145,13 +145,13 @@ def _refuse_missing_folder(proto: onnx.ModelProto, what: str) -> None:
     for tensor in all_tensors(proto):
         if is_external(tensor) and not tensor.HasField("raw_data"):
             raise BadModel(
-                f"{what} keeps tensor {tensor.name!r} in another file and names no folder; "
-                "give the path of the .onnx file, or load the external data first"
+                f"{what} stores tensor {tensor.name!r} in another file, but its folder is unknown; "
+                "pass the path of the .onnx file, or load the external data first"
             )
 
 
 def _inline(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """The proto itself, or a copy in which loaded tensors no longer claim to be external."""
+    """The proto itself, or a copy in which loaded tensors are no longer marked as external."""
     if not any(is_external(t) for t in all_tensors(proto)):
         return proto
     copy = onnx.ModelProto()
@@ -167,7 +167,7 @@ def _inline(proto: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def parse_file(path: Path, what: str) -> Parsed:
-    """The ModelProto in a file, if it holds a whole one that nothing can be led astray by."""
+    """The ModelProto in a file, if it is complete and safe to use."""
     data = _read(path, what)
     proto = onnx.ModelProto()
     try:
@@ -176,7 +176,7 @@ def parse_file(path: Path, what: str) -> Parsed:
         raise BadModel(f"{what} {_why_no_model(data)}") from error
     if not _is_whole(proto):
         raise BadModel(f"{what} {_why_no_model(data)}")
-    # protobuf hands out bytes where text does not decode; better found here than at the first use
+    # protobuf returns bytes if text does not decode; better detected here than on first use
     if not all(isinstance(text, str) for text in _texts(proto)):
         raise BadModel(f"{what} is damaged: {BAD_TEXT}")
     _check_opsets(proto, what)
@@ -190,12 +190,12 @@ def _read(path: Path, what: str) -> bytes:
         if not path.exists():
             raise BadModel(f"no such file: {what}")
         if not path.is_file():
-            raise BadModel(f"{what} is {'a folder' if path.is_dir() else 'not a regular file'}; give an .onnx file")
+            raise BadModel(f"{what} is {'a folder' if path.is_dir() else 'not a regular file'}; use an .onnx file")
         check_size(path.stat().st_size, what)
         return path.read_bytes()
     except OSError as error:
         raise BadModel(f"{what} cannot be read: {error.strerror or error}") from error
-    except ValueError as error:  # a null byte in the name
+    except ValueError as error:  # the name contains a null byte
         raise BadModel(f"no such file: {what} ({error})") from error
 
 
@@ -241,14 +241,14 @@ def _is_whole(proto: onnx.ModelProto) -> bool:
 
 
 def describe(parsed: Parsed, path: Path, alone: bool = False) -> Description:
-    """Inputs, outputs and files of a model; one that is `alone` has no folder to keep external data in."""
+    """Inputs, outputs and files of a model; one that is `alone` has no folder for external data."""
     what, proto = parsed.what, parsed.proto
     if alone:
         _refuse_missing_folder(proto, what)
     files = external_files(proto, path, what)
     initialised = initialisers(proto.graph)
     for name in _interface_names(proto):
-        if _CONTROL_CHARACTERS.search(name):  # they would reach terminals and reports
+        if _CONTROL_CHARACTERS.search(name):  # they would appear in terminals and reports
             raise BadModel(f"{what} is damaged: {name!r}, a name of an input, output or dimension, is not printable")
     inputs = tuple(_signature(i, "input", what) for i in proto.graph.input)
     return Description(
@@ -269,7 +269,7 @@ def _signature(value: onnx.ValueInfoProto, role: str, what: str) -> Signature:
     if which is None and role == "output":  # runtimes infer it
         return Signature(name=value.name, dtype=UNKNOWN_TYPE)
     if which not in _KINDS:
-        raise BadModel(f"{what}: {role} {value.name!r} has no type that a runtime accepts; export the model again")
+        raise BadModel(f"{what}: {role} {value.name!r} has a type that no runtime accepts; export the model again")
     kind = _KINDS[which]
     tensor = _innermost(value.type)
     shape = dims_of(tensor) if kind in ("tensor", "sparse", "optional") else None
@@ -295,7 +295,7 @@ def _innermost(type_proto: onnx.TypeProto) -> onnx.TypeProto.Tensor | onnx.TypeP
 
 
 def dtype_name(elem_type: int) -> str:
-    """An element type in numpy's words."""
+    """An element type by its numpy name."""
     if elem_type == onnx.TensorProto.STRING:
         return "string"
     dtype = element_dtype(elem_type)

@@ -1,4 +1,4 @@
-"""Modules of the source framework that nodes come from, as exporters write them into a model."""
+"""Modules of the source framework that nodes come from, as recorded by exporters in the model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NAMESPACE = "namespace"
 
 
 def modules_of(proto: onnx.ModelProto) -> dict[str, str]:
-    """Modules by the names of nodes, as `encoder.layer.0`; empty for the outermost one."""
+    """Modules by node name, such as `encoder.layer.0`; empty for the outermost one."""
     found = {node.name: _module(node) for node in all_nodes(proto)}
     return {name: module for name, module in found.items() if module is not None}
 
@@ -28,7 +28,7 @@ def _module(node: onnx.NodeProto) -> str | None:
 
 
 def _joined(scopes: list[str]) -> str:
-    """The scopes in a name by torch's older exporter: in `/layer1/layer1.0/conv1/Conv` one repeats another."""
+    """The scopes in a name by torch's older exporter: `/layer1/layer1.0/conv1/Conv` contains a repeated one."""
     path: list[str] = []
     for scope in scopes:
         if path and scope.startswith(f"{path[-1]}."):

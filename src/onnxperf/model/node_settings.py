@@ -1,4 +1,4 @@
-"""What the nodes of an executed graph have and a trace leaves out: the types of packed weights, and attributes."""
+"""Settings of an executed graph's nodes that a trace omits: the types of packed weights, and attributes."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from onnxperf.records.headroom import LEFT_OUT, NodeSettings
 from onnxperf.records.trace import TensorType
 
 _LONGEST = 16
-"""A list of more integers says nothing about the amount of work; of a text, sixteen times as many characters."""
+"""A longer list of integers does not affect the amount of work; for texts, the limit is sixteen times as high."""
 _Types = Mapping[str, TensorType]
 
 
 def answer_settings(proto: onnx.ModelProto, _question: bytes) -> bytes:
-    """The settings of all nodes, as the reader sends them."""
+    """The settings of all nodes, encoded by the reader process."""
     return msgspec.msgpack.encode(list(_of_graph(proto.graph, (), {})))
 
 
 def decode_settings(answer: bytes) -> list[NodeSettings]:
-    """What the reader sent."""
+    """Decode the reader's answer."""
     return msgspec.msgpack.decode(answer, type=list[NodeSettings])
 
 
 def _of_graph(graph: onnx.GraphProto, path: Path, outer: _Types) -> Iterator[NodeSettings]:
     made = {value.name for value in graph.input} | {name for node in graph.node for name in node.output}
     own = {each.name: _type(each) for each in graph.initializer}
-    # A name of this graph hides the one outside.
+    # A name in this graph hides the outer one.
     known = {**{name: each for name, each in outer.items() if name not in made}, **own}
     for node in graph.node:
         yield _of_node(node, path, known)

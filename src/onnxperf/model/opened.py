@@ -1,4 +1,4 @@
-"""A model as the rest of the house has it: where it is, what it takes and returns, what identifies it; no graph."""
+"""A model as other modules use it: its place, interface and identity, without its graph."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
 LARGEST_PROTO_BYTES = 2**31 - 1
-"""What protobuf can hold in one message."""
+"""The size limit of a protobuf message."""
 UNKNOWN_TYPE = "unknown"
 """Element type of an output that declares none."""
 
 
 class OwnFolder:
-    """A private folder that disappears with the last object that holds it."""
+    """A private folder that is removed with the last object that holds it."""
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="onnxperf-"))
@@ -36,41 +36,41 @@ class OwnFolder:
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """A file that was not read yet."""
+    """A file that has not been read yet."""
 
     path: Path
     label: str
     what: str
-    """What messages call it."""
+    """Its name in messages."""
     alone: bool = False
-    """It has no folder of its own, so it cannot have external data."""
+    """It has no folder, so it cannot have external data."""
     folder: OwnFolder | None = field(default=None, repr=False)
-    """Keeps the file alive when it is ours."""
+    """Keeps the file alive if it is ours."""
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """An ONNX graph on disk with its signature and fingerprint, however it came in."""
+    """An ONNX graph on disk with its signature and fingerprint, whatever its source."""
 
     label: str
     path: Path
     fingerprint: str
-    """SHA-256 of the file; of the digests of all files when there is external data."""
+    """SHA-256 of the file, or of the digests of all files if there are external data."""
     inputs: tuple[Signature, ...]
-    """What must be fed."""
+    """The required inputs."""
     overridable: tuple[Signature, ...]
-    """Initialisers that are also inputs: they have a value and may be fed."""
+    """Initializers that are also inputs: they have a value, but may be overridden."""
     outputs: tuple[Signature, ...]
     size_bytes: int
     """Size of the file and of its external data."""
     table_sizes: Mapping[str, int] = field(default_factory=dict, repr=False)
     """Exclusive upper bounds of integer inputs that index a table of the model."""
     what: str = "the model"
-    """What messages call it."""
+    """Its name in messages."""
     timeout_s: float | None = None
-    """Seconds that reading anything of it may take, where that was requested."""
+    """Maximum seconds for reading anything of it, if requested."""
     folder: OwnFolder | None = field(default=None, repr=False)
-    """Keeps the file alive when it is ours."""
+    """Keeps the file alive if it is ours."""
 
     def for_another_process(self) -> tuple[Model, bytes | None]:
         """Its description alone, and the content of a file that is ours and may be gone by then."""
@@ -80,14 +80,14 @@ class Model:
 
 
 def place(source: str | os.PathLike[str] | bytes | ModelProto, label: str | None = None) -> Placed:
-    """Where a model is: a path is used in place, anything else is written to a private folder."""
+    """The location of a model: a path is used in place, anything else is written to a private folder."""
     if isinstance(source, str | os.PathLike):
         path = Path(source).absolute()
         return Placed(path, label or path.name.removesuffix(".onnx"), repr(str(source)))
     if isinstance(source, bytes | bytearray | memoryview):
         return place_bytes(source, label or "model", "the model given as bytes")
     if _is_proto(source):
-        from onnxperf.model.load import place_proto  # imports onnx, which is there already
+        from onnxperf.model.load import place_proto  # imports onnx, which is already loaded
 
         return place_proto(source, label)
     raise BadModel(f"a model is a path, bytes or an onnx.ModelProto, not {type(source).__name__}")
@@ -109,7 +109,7 @@ def _is_proto(source: object) -> TypeGuard[ModelProto]:
 
 
 def check_size(nbytes: int, what: str) -> None:
-    """Refuse what protobuf cannot hold."""
+    """Reject models that exceed the size limit of protobuf."""
     if nbytes > LARGEST_PROTO_BYTES:
         raise BadModel(
             f"{what} has {size(nbytes)}, and an ONNX file cannot exceed 2 GiB; "
@@ -118,7 +118,7 @@ def check_size(nbytes: int, what: str) -> None:
 
 
 def fingerprint_of(path: Path, files: Iterable[Path]) -> str:
-    """What identifies a model: the digest of its file, or of the digests of it and of its external data."""
+    """The identity of a model: the digest of its file, or of the digests of the file and its external data."""
     digests = [_digest(path, f"{str(path)!r}"), *(_digest(file, f"external data {str(file)!r}") for file in files)]
     if len(digests) == 1:
         return digests[0].hex()

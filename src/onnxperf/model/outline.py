@@ -1,4 +1,4 @@
-"""A model reduced to the graph record that comparing graphs needs, and a name for every node that has none."""
+"""A model reduced to the graph record needed to compare graphs, and names for unnamed nodes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from onnxperf.model.graph import bodies, initialisers, numbered_nodes, short_dom
 from onnxperf.records.graph import Graph, GraphNode
 
 _OVERRIDABLE_SINCE = 4
-"""Before this IR version every initialiser had to be an input, and onnxruntime takes them for constants."""
+"""Before this IR version every initializer had to be an input, and onnxruntime treats them as constants."""
 
 
 # ---------------------------------------------------------------- outline
 
 
 def outline(proto: onnx.ModelProto) -> Graph:
-    """Names, operators and connections of a model, its subgraphs included."""
+    """Names, operators and connections of a model, including its subgraphs."""
     opsets = {short_domain(each.domain): each.version for each in proto.opset_import}
     graph = _graph(proto.graph, opsets)
     if proto.ir_version >= _OVERRIDABLE_SINCE:
@@ -35,7 +35,7 @@ def _graph(graph: onnx.GraphProto, opsets: Mapping[str, int]) -> Graph:
     return Graph(
         inputs=inputs,
         outputs=tuple(each.name for each in graph.output),
-        # A feed may override an initialiser that is an input too: nothing may be computed from that in advance.
+        # A feed may override an initializer that is also an input: nothing may be precomputed from it.
         constants=frozenset(initialisers(graph).difference(inputs)),
         nodes=tuple(_node(node, opsets) for node in graph.node),
     )
@@ -61,7 +61,7 @@ def _activation(node: onnx.NodeProto) -> str:
 
 
 def _digest(node: onnx.NodeProto, domain: str, version: int) -> str:
-    # onnxruntime writes defaults into the graph that it saves: they must count in the original too.
+    # onnxruntime writes defaults into the graph that it saves, so they must count in the original, too.
     defaults = default_attributes(node.op_type, domain, version)
     attributes = {name: _serialised(attribute) for name, attribute in defaults.items()}
     for attribute in node.attribute:
@@ -78,7 +78,7 @@ def _digest(node: onnx.NodeProto, domain: str, version: int) -> str:
 
 @lru_cache(maxsize=1024)
 def default_attributes(op_type: str, domain: str, version: int) -> Mapping[str, onnx.AttributeProto]:
-    """Attributes that an operator has when they are not set."""
+    """Attributes that an operator has by default."""
     try:
         schema = onnx.defs.get_schema(op_type, version, domain)
     except onnx.defs.SchemaError:
@@ -100,14 +100,14 @@ def _serialised(attribute: onnx.AttributeProto) -> bytes:
 
 
 def with_names(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, bool]:
-    """A copy whose nodes all have names of their own, and whether it was needed; if not, the model itself."""
+    """A copy whose nodes all have unique names, and whether it was needed; if not, the model itself."""
     names = [node.name for _, node in numbered_nodes(proto)]
     reserved = set(names)
     if "" not in reserved and len(reserved) == len(names):
         return proto, False
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)
-    # A name that was given is never taken by a node that had none, even if that one comes first.
+    # An existing name is never assigned to an unnamed node, even if that node comes first.
     held: set[str] = set()
     suffixes: dict[str, int] = {}
     for position, node in numbered_nodes(copy):

@@ -1,4 +1,4 @@
-"""Operations that are spelled out in a graph, and what keeps onnxruntime from making one node of each."""
+"""Operations spelled out in a graph, and what keeps onnxruntime from fusing each into one node."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from onnxperf.model.rewrites.base import EditedModel, is_op, is_sound
 from onnxperf.records.inspection import Pattern
 
 _MOST_NODES = 40
-"""Of one operation."""
+"""Per operation."""
 _HANDING_ON = ("Cast", "Identity", "Reshape", "Expand", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Dropout")
 _BETWEEN = ("Add", "Mul", "Div", "Sub", "Where", *_HANDING_ON)
-"""What may stand between the first product of an attention and its Softmax: the scale, the mask, and what is extra."""
+"""Allowed between the first product of an attention and its Softmax: the scale, the mask, and additional nodes."""
 _QUANTISED = ("Conv", "ConvTranspose", "MatMul", "Gemm")
 
 _Kind = Literal["gelu", "layernorm", "attention", "qdq"]
 
 
 def patterns(proto: onnx.ModelProto) -> Iterator[Pattern]:
-    """Every Gelu, LayerNormalization, attention and quantised product of a graph whose nodes have names."""
+    """Every Gelu, LayerNormalization, attention and quantized product in a graph whose nodes have names."""
     if not is_sound(proto.graph):
         return
     edited = EditedModel(proto)
@@ -35,7 +35,7 @@ def patterns(proto: onnx.ModelProto) -> Iterator[Pattern]:
             yield from find(edited, node)
 
 
-# ---------------------------------------------------------------- one kind each
+# ---------------------------------------------------------------- one pattern each
 
 
 def _gelu(edited: EditedModel, node: onnx.NodeProto) -> Iterator[Pattern]:
@@ -52,7 +52,7 @@ def _gelu(edited: EditedModel, node: onnx.NodeProto) -> Iterator[Pattern]:
 
 
 def _gelu_spelling(edited: EditedModel, last: onnx.NodeProto, erf: onnx.NodeProto, x: str) -> list[onnx.NodeProto]:
-    """What onnxruntime does not recognise: x * 0.7 for x / 1.4, and a factor 0.5 on the side of the Erf."""
+    """Spellings that onnxruntime does not recognize: x * 0.7 for x / 1.4, and a factor 0.5 on the side of the Erf."""
     scaled = edited.maker(origin(edited, erf.input[0]), "Mul")
     operands = [origin(edited, name) for name in last.input]
     if scaled is not None:
@@ -89,7 +89,7 @@ def _attention(edited: EditedModel, node: onnx.NodeProto) -> Iterator[Pattern]:
 
 
 def _after(edited: EditedModel, name: str) -> list[onnx.NodeProto]:
-    """The nodes from the Softmax to the second product; torch's exporter has a test for NaN in between."""
+    """The nodes from the Softmax to the second product; torch's exporter inserts a test for NaN in between."""
     found: list[onnx.NodeProto] = []
     while len(found) < _MOST_NODES and (users := edited.users_of(name)):
         found += [each for each in users if is_op(each, "IsNaN")]
@@ -102,7 +102,7 @@ def _after(edited: EditedModel, name: str) -> list[onnx.NodeProto]:
 
 
 def _before(edited: EditedModel, name: str) -> list[onnx.NodeProto]:
-    """The nodes from a tensor back to the product that it comes from, along the side that is no constant."""
+    """The nodes from a tensor back to the product that it comes from, along the non-constant side."""
     found: list[onnx.NodeProto] = []
     while len(found) < _MOST_NODES and (maker := edited.makers.get(name)) is not None:
         found.append(maker)
@@ -125,7 +125,7 @@ def _leads_to_product(edited: EditedModel, name: str) -> bool:
 
 
 def _qdq(edited: EditedModel, node: onnx.NodeProto) -> Iterator[Pattern]:
-    """A product between a DequantizeLinear for each operand and a QuantizeLinear."""
+    """A product between one DequantizeLinear per operand and a QuantizeLinear."""
     if not is_op(node, *_QUANTISED):
         return
     operands = [name for name in node.input[:2] if name]
@@ -147,7 +147,7 @@ def _qdq(edited: EditedModel, node: onnx.NodeProto) -> Iterator[Pattern]:
 
 
 def _inside(edited: EditedModel, last: onnx.NodeProto, ends: set[str]) -> list[onnx.NodeProto]:
-    """The nodes between some tensors and a node, in the order of the graph."""
+    """The nodes between some tensors and a node, in graph order."""
     found: dict[int, onnx.NodeProto] = {id(last): last}
     pending = list(last.input)
     while pending and len(found) < _MOST_NODES:

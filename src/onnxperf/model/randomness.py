@@ -1,4 +1,4 @@
-"""Operators that draw random numbers, wherever they stand in a model, as far as its outputs depend on them."""
+"""Operators that draw random numbers, anywhere in a model, if its outputs depend on them."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ _RANDOM = {
     "": {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"},
     "com.microsoft": {"Sampling"},
 }
-"""By domain, whatever their seed is: it fixes a sequence, not what a call draws from it."""
+"""By domain, regardless of their seed: it fixes a sequence, not the numbers that a call draws from it."""
 _DROPOUTS = {"": ("Dropout", 2), "com.microsoft": ("BiasDropout", 4)}
-"""They draw in training mode only: which operator of a domain, and which of its inputs switches that on."""
+"""Operators that draw in training mode only: by domain, with the input that switches it on."""
 _ONLY_SHAPES = ("Shape", "Size")
-"""What they return does not depend on the values of their inputs."""
+"""Operators whose results do not depend on the values of their inputs."""
 
 Key = tuple[str, str]
-"""The domain and the name of an operator or of a function."""
+"""Domain and name of an operator or a function."""
 
 
 class _Scope(NamedTuple):
-    """What the nodes of a graph may refer to besides each other."""
+    """What a graph's nodes may refer to in addition to each other."""
 
     opset: int
     switches: Mapping[str, bool]
-    """Constants that are true or false."""
+    """Boolean constants."""
 
 
 def random_operators(model: ModelProto) -> tuple[str, ...]:
-    """Types of the operators that draw random numbers for the outputs of a model, in its functions and bodies too.
+    """Types of the operators that draw random numbers for a model's outputs, including those in functions and bodies.
 
-    A Dropout counts where its training mode is a constant that is true; one that is computed is left to the caller,
-    who can run the model twice.
+    A Dropout counts if its training mode is a constant true; if it is computed, the caller must decide by running the
+    model twice.
     """
     in_functions = _random_functions(model.functions)
     scope = _Scope(_opset(model.opset_import), {})
@@ -47,7 +47,7 @@ def random_operators(model: ModelProto) -> tuple[str, ...]:
 
 
 def _random_functions(functions: Iterable[FunctionProto]) -> dict[Key, str]:
-    """Functions that draw random numbers, each with an operator that does it: from callees to callers, once each."""
+    """Functions that draw random numbers, each with an operator that does so: from callees to callers, once each."""
     random: dict[Key, str] = {}
     callers: dict[Key, set[Key]] = {}
     for function in functions:
@@ -97,7 +97,7 @@ def _needed(nodes: Iterable[NodeProto], outputs: Iterable[str], scope: _Scope) -
 
 
 def _names_read(graph: GraphProto) -> Iterator[str]:
-    """Names that a body may take from outside; more than it does, where it uses them itself."""
+    """Outer names that a body may read; an upper bound, as it may define some of them itself."""
     yield from (output.name for output in graph.output)
     for node in graph.node:
         yield from node.input
@@ -123,7 +123,7 @@ def _drawn_by(node: NodeProto, scope: _Scope) -> str:
         return name
     if name != _DROPOUTS.get(domain, ("", 0))[0]:
         return ""
-    if domain == "" and scope.opset < 7:  # training was an attribute then, and the default
+    if domain == "" and scope.opset < 7:  # training was an attribute then, and on by default
         return "" if any(each.name == "is_test" and each.i for each in node.attribute) else name
     place = _DROPOUTS[domain][1]
     is_training = len(node.input) > place and scope.switches.get(node.input[place], False)
@@ -131,7 +131,7 @@ def _drawn_by(node: NodeProto, scope: _Scope) -> str:
 
 
 def _switches(nodes: Iterable[NodeProto], initializers: Sequence[TensorProto]) -> dict[str, bool]:
-    """Constants of one truth value."""
+    """Constants with a single truth value."""
     found = {each.name: _truth(each) for each in initializers if each.data_type == TensorProto.BOOL}
     for node in nodes:
         if _key(node) == ("", "Constant"):

@@ -1,4 +1,4 @@
-"""Settles the size of every dimension that a model leaves free, from what was given and what was asked."""
+"""Determines the size of every free dimension of a model, from given arrays and options."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from onnxperf.records.options import InputOptions, Signature
 Shape = tuple[int, ...]
 Pattern = tuple[int | str | None, ...]
 BATCH_NAMES = ("batch", "batch_size", "N")
-"""What the batch dimension may be called."""
+"""Possible names of the batch dimension."""
 
 
 @dataclass(frozen=True)
 class Settled:
-    """Shapes of all inputs, sizes of all free dimensions, and those that were not set."""
+    """Shapes of all inputs, sizes of all free dimensions, and the unset ones."""
 
     shapes: dict[str, Shape]
     dims: dict[str, int]
@@ -25,7 +25,7 @@ class Settled:
 
 @dataclass(frozen=True)
 class _Claim:
-    """A statement that a dimension has a size."""
+    """A statement that a dimension has a certain size."""
 
     key: str
     size: int
@@ -34,7 +34,7 @@ class _Claim:
 
 
 def settle(signatures: Sequence[Signature], options: InputOptions, given: Mapping[str, Shape]) -> Settled:
-    """Shapes that agree with the model, the given arrays and the options; what is not set becomes 1."""
+    """Shapes that agree with the model, the given arrays and the options; unset sizes become 1."""
     _check_options(signatures, options)
     patterns = {s.name: _pattern(s, options, given) for s in signatures}
     batch = {} if options.batch is None else _batch_dims(patterns, options.batch)
@@ -58,7 +58,7 @@ def settle(signatures: Sequence[Signature], options: InputOptions, given: Mappin
 
 
 def _batch_dims(patterns: Mapping[str, Pattern], size: int) -> dict[str, int]:
-    """The batch dimension by its name, or the first axes of all inputs if they have none."""
+    """The batch dimension by name, or the first axes of all inputs if they have no names."""
     free = {key: None for name, pattern in patterns.items() for _, key in _free_axes(name, pattern)}
     named = [key for key in BATCH_NAMES if key in free]
     if named:
@@ -88,14 +88,14 @@ def _check_options(signatures: Sequence[Signature], options: InputOptions) -> No
 
 
 def _pattern(signature: Signature, options: InputOptions, given: Mapping[str, Shape]) -> Pattern:
-    """The declared shape, or as many free axes as are given where even the rank is unknown."""
+    """The declared shape, or as many free axes as given if even the rank is unknown."""
     if signature.shape is not None:
         return signature.shape
     known = given.get(signature.name, options.shapes.get(signature.name))
     if known is None:
         raise BadFeed(
             f"the model does not declare how many axes input {signature.name!r} has; "
-            f"give its shape with `shapes={signature.name}=2x3`"
+            f"set its shape with `shapes={signature.name}=2x3`"
         )
     return (None,) * len(known)
 
@@ -135,7 +135,7 @@ def _claim_of_dim(key: str, size: int, patterns: Mapping[str, Pattern]) -> _Clai
     if key not in fixed:
         raise BadOption.unknown("dimension", key, dict.fromkeys([*free, *by_axis]))
     if fixed[key] != size:
-        problem = f"the model fixes this dimension at {fixed[key]}; it cannot be changed"
+        problem = f"this dimension is fixed at {fixed[key]} in the model and cannot be changed"
         raise BadOption(problem, option="dims", value=f"{key}={size}")
     return _Claim(key, size, f"`dims={key}={size}`", BadOption)
 

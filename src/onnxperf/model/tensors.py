@@ -1,4 +1,4 @@
-"""What a stored tensor declares, compared with the bytes that are there: nothing else may trust its shape."""
+"""Compares the declared shape of a stored tensor with its actual bytes, so that other code may trust it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BITS_BY_NAME = {
 }
 _TYPES = dict(onnx.TensorProto.DataType.items())
 _BITS: dict[int, int] = {_TYPES[name]: bits for name, bits in _BITS_BY_NAME.items() if name in _TYPES}
-"""Types whose elements share bytes, as far as this version of onnx has them."""
+"""Types whose elements share bytes, if this version of onnx has them."""
 _NUMBERS: dict[int, Callable[[onnx.TensorProto], int]] = {
     onnx.TensorProto.FLOAT: lambda tensor: len(tensor.float_data),
     onnx.TensorProto.COMPLEX64: lambda tensor: len(tensor.float_data) // 2,
@@ -34,11 +34,11 @@ _NUMBERS: dict[int, Callable[[onnx.TensorProto], int]] = {
     onnx.TensorProto.UINT64: lambda tensor: len(tensor.uint64_data),
     onnx.TensorProto.STRING: lambda tensor: len(tensor.string_data),
 }
-"""How many elements a tensor holds that are not raw bytes, by type; all other types are in `int32_data`."""
+"""The field that holds a tensor's elements if they are not raw bytes, by type; by default it is `int32_data`."""
 
 
 def stored_bytes(data_type: int, elements: int) -> int | None:
-    """Bytes that so many elements take in a file; None for texts and for types that do not exist."""
+    """The number of bytes of that many elements in a file; None for texts and for unknown types."""
     if data_type in _BITS:
         return -(-elements * _BITS[data_type] // 8)
     dtype = element_dtype(data_type)
@@ -46,7 +46,7 @@ def stored_bytes(data_type: int, elements: int) -> int | None:
 
 
 def check_tensors(proto: onnx.ModelProto, what: str) -> None:
-    """Refuse a model in which a tensor declares another size than it has."""
+    """Reject a model in which a tensor's declared size differs from its actual one."""
     for tensor in all_tensors(proto):
         _check_shape(tensor, what)
         problem = _problem_with_external(tensor) if is_external(tensor) else _problem(tensor)
@@ -65,25 +65,25 @@ def _check_shape(tensor: onnx.TensorProto, what: str) -> None:
 
 
 def _problem(tensor: onnx.TensorProto) -> str:
-    """How the contents do not fit the shape; empty where they do, or the type does not exist."""
+    """How the contents contradict the shape; empty if they match, or if the type is unknown."""
     elements = math.prod(tensor.dims)
     if tensor.HasField("segment") or element_dtype(tensor.data_type) is None:
         return ""
     wanted = stored_bytes(tensor.data_type, elements)
     if tensor.HasField("raw_data") and wanted is not None:
         found = len(tensor.raw_data)
-        return "" if found == wanted else f"which is {wanted} bytes, and has {found}"
+        return "" if found == wanted else f"which is {wanted} bytes, but has {found}"
     count = _NUMBERS.get(tensor.data_type)
     found = len(tensor.int32_data) if count is None else count(tensor)
     packed = wanted if tensor.data_type in _BITS else elements
-    return "" if found in (elements, packed) else f"which is {elements} elements, and has {found}"
+    return "" if found in (elements, packed) else f"which is {elements} elements, but has {found}"
 
 
 def _problem_with_external(tensor: onnx.TensorProto) -> str:
-    """The same for a tensor whose length in another file is declared, too."""
+    """The same for a tensor in another file, whose length is declared, too."""
     length = {each.key: each.value for each in tensor.external_data}.get("length", "")
     wanted = stored_bytes(tensor.data_type, math.prod(tensor.dims))
     is_size = length.isdecimal() and len(length) < 20
     if wanted is None or not is_size or int(length) in (0, wanted):
         return ""
-    return f"which is {wanted} bytes, and has {length} in another file"
+    return f"which is {wanted} bytes, but has {length} in another file"

@@ -34,16 +34,16 @@ from onnxperf.wording.names import one_line
 _MULTIPLY = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm"})
 """Operators whose multiply-adds are counted."""
 _REPEATING = frozenset({"Loop", "Scan", "SequenceMap"})
-"""Operators whose body runs a number of times that is not known in advance."""
+"""Operators whose body runs a number of times unknown in advance."""
 _NEUTRAL = {"pads": 0, "strides": 1, "dilations": 1}
-"""Lists that do nothing while all their numbers are these: what an operator does when they are left out."""
+"""Attribute lists without effect if all their numbers equal this: the default of the operator."""
 _MOST_MACS = 2**53
-"""Of one node: more is what no machine could compute, and no reader of JSON could read."""
+"""Maximum multiply-adds of one node: no machine could compute more, and no JSON reader could read it."""
 _NO_TYPES: Mapping[str, Dims] = MappingProxyType({})
 
 
 def view_of(model: LoadedModel, values: bool = False, shapes: Mapping[str, Dims] | None = None) -> GraphView:
-    """A model to be shown; `values` adds those of all tensors, `shapes` replace those of inputs."""
+    """A model to show; `values` adds those of all tensors, `shapes` override those of inputs."""
     view = view_of_proto(model.proto, model.path.parent, values, shapes)
     return replace(view, model=model.label, fingerprint=model.fingerprint)
 
@@ -51,7 +51,7 @@ def view_of(model: LoadedModel, values: bool = False, shapes: Mapping[str, Dims]
 def view_of_proto(
     proto: onnx.ModelProto, folder: Path, values: bool = False, shapes: Mapping[str, Dims] | None = None
 ) -> GraphView:
-    """The same of a graph that has no name yet; its external data are in `folder`."""
+    """The same for a graph without a file; its external data are in `folder`."""
     settled = dict(_settled_symbols(proto.graph.input, shapes or {}))
     bare, notes = _inferred(proto, shapes or {}, settled)
     free = tuple(dict.fromkeys(_symbols(bare.graph.input)))
@@ -87,10 +87,10 @@ def view_of_proto(
 def _inferred(
     proto: onnx.ModelProto, shapes: Mapping[str, Dims], settled: Mapping[str, int]
 ) -> tuple[onnx.ModelProto, tuple[str, ...]]:
-    """The model without its weights, and with the types of its tensors as far as ONNX can infer them."""
+    """The model without its weights, and with its tensors' types as far as ONNX can infer them."""
     bare = without_weights(proto)
     if shapes:
-        del bare.graph.value_info[:]  # what an exporter declared there still has the free sizes in it
+        del bare.graph.value_info[:]  # the exporter's declarations still contain the free sizes
     for value in bare.graph.input:
         if value.name in shapes and value.type.HasField("tensor_type"):
             set_shape(value, shapes[value.name])
@@ -100,11 +100,11 @@ def _inferred(
     try:
         return inferred(bare), ()
     except INFERENCE_ERRORS as error:
-        return bare, (f"shapes inside the graph are not known: shape inference failed ({one_line(error)[:200]})",)
+        return bare, (f"shapes inside the graph are unknown: shape inference failed ({one_line(error)[:200]})",)
 
 
 def _settled_symbols(inputs: Iterable[onnx.ValueInfoProto], shapes: Mapping[str, Dims]) -> Iterator[tuple[str, int]]:
-    """Symbolic sizes that were given, by name: other tensors may have them too."""
+    """Given sizes of symbols, by name: other tensors may use them too."""
     for value in map(view_value, inputs):
         for declared, size in zip(value.shape or (), shapes.get(value.name, ()), strict=False):
             if isinstance(declared, str) and isinstance(size, int):
@@ -125,7 +125,7 @@ def _opsets(imports: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Walks through graphs in the order in which `with_names` names their nodes."""
+    """Walks graphs in the order in which `with_names` names their nodes."""
 
     folder: Path
     values: bool
@@ -133,17 +133,17 @@ class _Reader:
     functions: Mapping[Key, str]
     opsets: Mapping[str, int]
     sizes: Mapping[str, int]
-    """What multiply-adds are counted with, by the names of symbolic sizes."""
+    """The sizes of symbols with which multiply-adds are counted."""
 
     def graph(
         self, graph: onnx.GraphProto, stored: onnx.GraphProto, prefix: str = "", outer: Mapping[str, Dims] = _NO_TYPES
     ) -> ViewGraph:
-        """A graph; `stored` is the same one with its weights."""
+        """A graph; `stored` is the same graph with its weights."""
         types = {value.name: value for value in _known(graph, {each.name for each in stored.initializer})}
         initializers = tuple(self._initializers(stored))
         shapes = {name: value.shape for name, value in types.items() if value.shape is not None}
         known = {**outer, **shapes, **{each.name: each.shape for each in initializers}}
-        settled = {value.name: value for value in map(view_value, graph.input)}  # with the shapes that were given
+        settled = {value.name: value for value in map(view_value, graph.input)}  # with the given shapes
         return ViewGraph(
             name=stored.name,
             inputs=tuple(settled[value.name] for value in stored.input),
@@ -217,19 +217,19 @@ class _Reader:
         return None
 
     def _settled(self, shape: Dims) -> Shape | None:
-        """The shape with free sizes of the inputs taken as 1; None if another size is not known."""
+        """The shape, with free sizes of inputs taken as 1; None if another size is unknown."""
         return whole(tuple(self.sizes.get(size) if isinstance(size, str) else size for size in shape))
 
 
 def _known(graph: onnx.GraphProto, stored: set[str]) -> Iterator[ViewValue]:
-    """What shape inference finds, the declared types last: they hold where both are there."""
+    """Shapes from inference, then declared types, which take precedence."""
     for value in (*graph.value_info, *graph.output, *graph.input):
         if value.name not in stored and value.type.WhichOneof("value") is not None:
             yield view_value(value)
 
 
 def _reads(node: onnx.NodeProto) -> Iterator[str]:
-    """Tensors that a node needs, those that its bodies take from outside included."""
+    """Tensors that a node needs, including outer tensors read by its bodies."""
     yield from filter(None, node.input)
     for _, body in bodies(node):
         own = {each.name for each in body.input} | initialisers(body)

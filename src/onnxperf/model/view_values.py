@@ -1,4 +1,4 @@
-"""Types, tensors and attributes of a model as the words and numbers that a reader sees."""
+"""Types, tensors and attributes of a model as words and numbers for readers."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 SMALL = 10
 """Tensors with at most this many elements are shown with their values."""
 DAMAGED = "damaged"
-"""What stands in place of values that cannot be read."""
+"""Shown in place of unreadable values."""
 _LONGEST_TEXT = 1000
-"""Characters of a text that are shown; some models hold whole documents."""
+"""Maximum number of characters shown of a text; some models hold whole documents."""
 _LONGEST_LIST = 32
-"""Elements of a list attribute that are written out; those of tree ensembles have a hundred thousand."""
+"""Maximum number of elements shown of a list attribute; those of tree ensembles have a hundred thousand."""
 _ELEMENT_TYPES = frozenset({"to", "dtype", "output_dtype"})
-"""Attributes that hold the number of an element type."""
+"""Attributes whose value is the number of an element type."""
 _INVENTED = "unk__"
-"""How the names begin that shape inference gives to sizes that it cannot infer."""
+"""Prefix of the names that shape inference gives to sizes that it cannot infer."""
 
 # ---------------------------------------------------------------- types
 
 
 def view_value(value: onnx.ValueInfoProto) -> ViewValue:
-    """Name, type and shape of a tensor, or of whatever else it is."""
+    """Name, type and shape of a tensor, or of another value."""
     if value.type.WhichOneof("value") != "tensor_type":
         return ViewValue(name=value.name, type=type_text(value.type))
     tensor = value.type.tensor_type
@@ -79,7 +79,7 @@ def shape_text(shape: Dims | None) -> str:
 
 
 def view_tensor(tensor: onnx.TensorProto, folder: Path, values: bool = False) -> ViewTensor:
-    """A stored tensor; only a small one is decoded, unless all values are wanted."""
+    """A stored tensor; only small ones are decoded, unless all values are requested."""
     shape = _sizes(tensor.name, tensor.dims)
     external = is_external(tensor)
     is_wanted = values or (math.prod(shape) <= SMALL and not external)
@@ -96,7 +96,7 @@ def view_tensor(tensor: onnx.TensorProto, folder: Path, values: bool = False) ->
 
 
 def view_sparse(sparse: onnx.SparseTensorProto, folder: Path, values: bool = False) -> ViewTensor:
-    """A stored tensor of which only the values that are not zero are there."""
+    """A sparse tensor, which stores only its nonzero values."""
     stored = view_tensor(sparse.values, folder, values)
     return ViewTensor(
         name=stored.name,
@@ -118,7 +118,7 @@ def _sizes(name: str, dims: Iterable[int]) -> tuple[int, ...]:
 
 
 def _decoded(tensor: onnx.TensorProto, folder: Path) -> Array | None:
-    """The values; None if the bytes do not fit type and shape, or there is no such type."""
+    """The values; None if the bytes do not match type and shape, or if the type is unknown."""
     try:
         return onnx.numpy_helper.to_array(tensor, str(folder))
     except (ValueError, TypeError, KeyError, IndexError, OverflowError, OSError, onnx.checker.ValidationError):
@@ -132,7 +132,7 @@ def _preview(array: Array) -> str:
 
 
 def _stored_bytes(tensor: onnx.TensorProto) -> int:
-    """Bytes of the elements, from type and shape: asking protobuf for the bytes themselves would copy them."""
+    """Bytes of the elements, computed from type and shape: asking protobuf for the bytes themselves would copy them."""
     if tensor.data_type == onnx.TensorProto.STRING:
         return sum(len(text) for text in tensor.string_data)
     return stored_bytes(tensor.data_type, math.prod(tensor.dims)) or 0
@@ -167,7 +167,7 @@ def _shortened(text: str) -> str:
 
 
 def attribute_text(attribute: onnx.AttributeProto, folder: Path, values: bool = False) -> str:
-    """The value of an attribute; what is long is summarised, unless all values are wanted."""
+    """The value of an attribute; long values are summarized, unless all values are requested."""
     if attribute.ref_attr_name:
         return f"@{attribute.ref_attr_name}"  # set by the caller of the function
     kind = _kind(attribute)
@@ -187,7 +187,7 @@ def attribute_text(attribute: onnx.AttributeProto, folder: Path, values: bool = 
 
 
 def _kind(attribute: onnx.AttributeProto) -> int:
-    """Its type; before IR version 2 only the field that is set shows it."""
+    """Its type; before IR version 2 it is implied by the field that is set."""
     fields = (_TYPES_BY_FIELD.get(descriptor.name, 0) for descriptor, _ in attribute.ListFields())
     return attribute.type or max(fields, default=0)
 
@@ -210,7 +210,7 @@ def _text(content: bytes) -> str:
 
 
 def _single_precision(number: float) -> str:
-    return str(np.float32(number))  # 0.1 as it was written, not as the nearest double reads
+    return str(np.float32(number))  # 0.1 as written, not as the nearest double prints
 
 
 _SINGLE: dict[int, Callable[[onnx.AttributeProto], str]] = {

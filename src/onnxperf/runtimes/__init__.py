@@ -1,1 +1,1 @@
-"""What can execute a model."""
+"""The runtimes, which execute models."""

@@ -1,4 +1,4 @@
-"""What a runtime is: its description, the sessions that it opens, and one Runner for all of them."""
+"""What a runtime is: its description, its sessions, and one Runner for all runtimes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from onnxperf.errors import BadFeed, BadOption, SubjectError, unusable
 from onnxperf.records.base import Scalar
 from onnxperf.records.options import Recording, SessionOptions
 
-if TYPE_CHECKING:  # a worker has no use for onnx, which takes longer to import than a session to open
+if TYPE_CHECKING:  # workers do not need onnx, whose import takes longer than opening a session
     import tempfile
 
     from onnx import ModelProto
@@ -28,25 +28,25 @@ if TYPE_CHECKING:  # a worker has no use for onnx, which takes longer to import 
 Array = npt.NDArray[Any]
 Arrays = Mapping[str, Array]
 Casts = Mapping[str, str]
-"""Inputs that are converted within every call, each with the type that it gets."""
+"""Inputs that are converted within every call, each with its target type."""
 Call = Callable[[], Sequence[Any]]
-"""One complete inference on inputs that were bound before: the thing that is timed."""
+"""One complete inference on bound inputs: what is timed."""
 Caller = Callable[[Arrays], Sequence[Any]]
-"""One inference on any inputs that have the names, types, shapes and layout of those that it was made for."""
+"""One inference on any inputs with the names, types, shapes and layout of those that it was made for."""
 Checks = tuple[tuple[str, np.dtype[Any], tuple[int, ...], bool], ...]
-"""What inputs have in common that one caller can take: name, type, shape, and whether contiguous, of each."""
+"""The signature that inputs of one caller share: name, type, shape and contiguity of each."""
 Inputs = Mapping[str, Any] | npt.ArrayLike
-"""Arrays by name, or the array of an only input."""
+"""Arrays by name, or the array of the only input."""
 T = TypeVar("T")
 
 
 class Parts(NamedTuple):
-    """What a caller with arrays does for one inference: `fetch(prepare()())`."""
+    """The steps of one inference for a caller with arrays: `fetch(prepare()())`."""
 
     prepare: Callable[[], Callable[[], Any]]
     """Casts, copies and binds the inputs; returns the computation on them, which keeps them alive."""
     fetch: Callable[[Any], Any]
-    """Turns what the computation returned into arrays."""
+    """Turns the result of the computation into arrays."""
 
 
 class Session(ABC):
@@ -55,104 +55,104 @@ class Session(ABC):
     input_names: tuple[str, ...]
     output_names: tuple[str, ...]
     conditions: dict[str, Scalar]
-    """What the runtime really uses: providers, threads, versions…"""
+    """The settings that the runtime really uses: providers, threads, versions…"""
 
     @abstractmethod
     def bind(self, call: str, feeds: Arrays, casts: Casts) -> Call:
         """Prepare a call on `feeds`."""
 
     def parts(self, call: str, feeds: Arrays, casts: Casts) -> Parts:
-        """The work of a call on `feeds`, divided; where `bind` does some of it beforehand, it is in here too."""
+        """The work of a call on `feeds`, split into steps; it includes what `bind` does beforehand."""
         return Parts(lambda: self.bind(call, cast_feeds(feeds, casts), {}), as_it_is)
 
     def caller(self, call: str, feeds: Arrays) -> Caller:
-        """A function of inputs like `feeds`, for any number of threads; what it returns is never touched again.
+        """A function of inputs like `feeds`, for any number of threads; its results are never touched again.
 
-        This one binds anew in every call and copies the outputs: a runtime that can keep more from one call to the
-        next, or whose outputs are new arrays anyway, has its own.
+        This one binds again in every call and copies the outputs. A runtime that can keep more between calls, or whose
+        outputs are new arrays anyway, overrides it.
         """
         del feeds
         return lambda arrays: [owned(output) for output in self.bind(call, arrays, {})()]
 
     @abstractmethod
     def intermediates(self, feeds: Arrays) -> dict[str, Any]:
-        """Every tensor of one run by name, in the order of the graph; inputs and outputs included."""
+        """Every tensor of one run by name, in graph order, including inputs and outputs."""
 
     def end_recording(self) -> str:
         """Write the trace; returns its file."""
-        raise SubjectError("failed", "this session does not record")
+        raise SubjectError("failed", "this session does not record traces")
 
 
 @runtime_checkable
 class CompiledSession(Protocol):
-    """What a session offers besides, where the model was compiled to Python."""
+    """Additional members of a session whose model was compiled to Python."""
 
     @property
     def source(self) -> str:
-        """The Python source that the model became."""
+        """The generated Python source."""
 
     @property
     def fallbacks(self) -> tuple[str, ...]:
-        """Operators that are left to onnx's reference evaluator."""
+        """Operators left to onnx's reference evaluator."""
 
     def node_times(self, feeds: Arrays, repeat: int) -> list[dict[str, Scalar]]:
-        """A row per node: where it is, what it is, and how long it takes."""
+        """One row per node: its place, its operator, and its time."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CallStyle:
-    """A way in which a runtime can be called, with the traits that others may ask for instead of its name."""
+    """One way to call a runtime, with traits that others may query instead of comparing names."""
 
     name: str
     needs_contiguous: bool = False
-    """It hands addresses to the runtime, so it takes only contiguous inputs."""
+    """Passes addresses to the runtime, so it accepts only contiguous inputs."""
     makes_contiguous: bool = False
-    """The runtime copies an input that is not contiguous, in every call."""
+    """The runtime copies a non-contiguous input in every call."""
     made_once: bool = False
-    """Its calls are on tensors made once; a caller with arrays pays for making them as well."""
+    """Its calls use tensors made once; a caller with arrays also pays for making them."""
 
     def check(self, feeds: Arrays) -> None:
-        """Refuse inputs that have no single address, where the style needs one."""
+        """Reject inputs without a single address if the style needs one."""
         for name, array in feeds.items():
             if self.needs_contiguous and not array.flags.c_contiguous:
-                raise BadFeed(f"input {name!r} is not contiguous; {self.name} needs np.ascontiguousarray({name})")
+                raise BadFeed(f"input {name!r} is not contiguous; for {self.name}, pass np.ascontiguousarray({name})")
 
 
 class OpenSession(Protocol):
     """How a runtime loads a model."""
 
     def __call__(self, model: Path | bytes, options: SessionOptions, recording: Recording | None = None, /) -> Session:
-        """Load a model; raises BadModel or BadOption with one line. Only a runtime that records gets a recording."""
+        """Load a model; raises BadModel or BadOption with one line. Only recording runtimes receive a recording."""
 
 
 def _accept(_options: SessionOptions, /) -> None:
-    """Any session options will do."""
+    """Any session options are accepted."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RuntimeDescription:
-    """A runtime: everything about it that others may ask for, without importing its library."""
+    """A runtime: everything that others may query about it, without importing its library."""
 
     name: str
     calls: tuple[CallStyle, ...]
     load: Callable[[], OpenSession]
-    """Imports the library; returns what opens sessions."""
+    """Imports the library and returns the function that opens sessions."""
     check_options: Callable[[SessionOptions], None] = _accept
     """Raises BadOption if a session cannot have these options."""
     distributions: tuple[str, ...] = ()
-    """Packages whose versions belong to a measurement; the first is the one that it cannot do without."""
+    """Packages whose versions belong to a measurement; the first one is indispensable."""
     extra: str | None = None
-    """The extra of onnxperf that installs them; None where they are always there."""
+    """The onnxperf extra that installs them; None if they are always installed."""
     records: bool = False
-    """Its sessions can write a trace and the graph that they execute."""
+    """Its sessions can write a trace and the executed graph."""
     domains: tuple[str, ...] = ()
-    """Operator domains that it executes beyond those of ONNX."""
+    """Operator domains that it executes in addition to those of ONNX."""
     settings: frozenset[str] = frozenset({"threads"})
-    """Fields of SessionOptions that have an effect on it."""
+    """Fields of SessionOptions that affect it."""
 
     @property
     def call_names(self) -> tuple[str, ...]:
-        """Names of its call styles."""
+        """The names of its call styles."""
         return tuple(call.name for call in self.calls)
 
     def call(self, name: str) -> CallStyle:
@@ -163,7 +163,7 @@ class RuntimeDescription:
         raise BadOption.unknown("call style", name, self.call_names)
 
     def ready(self) -> OpenSession:
-        """Import the library; where that fails, the error names the extra to install, or the cause."""
+        """Import the library; if this fails, the error gives the extra to install, or the cause."""
         try:
             return self.load()
         except Exception as error:
@@ -177,7 +177,7 @@ class RuntimeDescription:
 
 
 class Runner:
-    """A loaded model that predicts; the same object whatever runtime is behind it."""
+    """A loaded model that predicts; the same class for all runtimes."""
 
     def __init__(
         self,
@@ -194,22 +194,22 @@ class Runner:
         self.call = call
         self.options = options or SessionOptions()
         self._data = data
-        """What the session was opened from, if not from the file of the model."""
+        """The data that the session was opened from, if not from the model's file."""
         self.input_names = session.input_names
         self.output_names = session.output_names
-        # Read once per call and replaced as a whole, as threads may share a runner; an only output needs no loop.
+        # Read once per call and replaced as a whole, as threads may share a runner; a single output needs no loop.
         self._known: tuple[Caller, Checks, str | None] | None = None
 
     def __reduce__(self) -> tuple[Callable[..., Runner], tuple[object, ...]]:
-        """Send the model to another process, which opens a session of its own."""
+        """Send the model to another process, which opens its own session."""
         model, data = self.model.for_another_process()
         return _reopened, (model, self._data or data, self.runtime, self.call, self.options)
 
     def run(self, feeds: Inputs, intermediate: bool = False) -> dict[str, Any]:
         """Predict once; returns the outputs by name, or every tensor of the run.
 
-        `feeds` has the arrays by name; a model with one input also takes the array itself. Inputs like those
-        of the last call need a few comparisons; others are checked, and converted where they can be.
+        `feeds` maps input names to arrays; a model with one input also takes the array itself. Inputs like those of the
+        last call cost a few comparisons; others are checked, and converted if possible.
         """
         known = self._known
         if known is None or intermediate or type(feeds) is not dict:
@@ -217,7 +217,7 @@ class Runner:
         call, checks, only = known
         if len(feeds) != len(checks):
             return self._run_other(feeds)
-        for name, dtype, shape, contiguous in checks:  # all that most calls do besides computing: no call in here
+        for name, dtype, shape, contiguous in checks:  # most calls do only this and compute
             array = feeds.get(name)
             if type(array) is not ndarray or array.dtype is not dtype or array.shape != shape:
                 return self._run_other(feeds)
@@ -228,7 +228,7 @@ class Runner:
         return dict(zip(self.output_names, call(feeds), strict=True))
 
     def _run_other(self, feeds: Inputs, intermediate: bool = False) -> dict[str, Any]:
-        """Predict on inputs that are not like the last ones, and remember what they are like."""
+        """Predict on inputs unlike the last ones, and remember their signature."""
         if not isinstance(feeds, Mapping):
             return self.run(self._by_name(feeds), intermediate)
         checked = self._checked(feeds)
@@ -242,11 +242,11 @@ class Runner:
         return outputs
 
     def bind(self, feeds: Inputs) -> Call:
-        """The call itself on these inputs: a function without arguments, with nothing around the computation.
+        """The call itself on these inputs: a function without arguments and without any wrapper around the computation.
 
-        It reads the given arrays in every call, so that values written into them are seen; what had to be converted
-        (lists, another byte order, for `ort-values` what is not contiguous) is read only here. It returns the outputs
-        in the order of `output_names`, in the form of the call style: for `ort-values` onnxruntime's own values, for
+        It reads the given arrays in every call, so new values written into them are used; converted inputs (lists,
+        another byte order, for `ort-values` non-contiguous arrays) are read only here. It returns the outputs in the
+        order of `output_names`, in the form of the call style: for `ort-values` onnxruntime's own values, for
         `io-binding-fixed` and `io-binding-inplace` the same arrays every time, which the next call overwrites.
         A bound call is for one thread at a time.
         """
@@ -267,7 +267,7 @@ class Runner:
 
     @property
     def source(self) -> str:
-        """The Python source that the numpy runtime compiled the model into."""
+        """The Python source into which the numpy runtime compiled the model."""
         return self._compiled("source").source
 
     @property
@@ -276,7 +276,7 @@ class Runner:
         return self._compiled("fallbacks").fallbacks
 
     def node_times(self, feeds: Inputs, repeat: int = 10) -> DataFrame:
-        """Time per node of the numpy runtime: medians over `repeat` runs, after one that is not counted."""
+        """Time per node of the numpy runtime: medians over `repeat` runs, after one uncounted run."""
         from pandas import DataFrame
 
         return DataFrame(self._compiled("node_times").node_times(self._checked(feeds), repeat))
@@ -293,7 +293,7 @@ class Runner:
 
 
 class BoundCall(partial[Sequence[Any]]):
-    """A call of a runner on inputs that were bound: in another process it is bound again, to copies of them."""
+    """A runner's call on bound inputs: in another process it is bound again, to copies of them."""
 
     runner: Runner
     feeds: Mapping[str, Any]
@@ -304,8 +304,8 @@ class BoundCall(partial[Sequence[Any]]):
 
 
 def _reopened(model: Model, data: bytes | None, runtime: str, call: str, options: SessionOptions) -> Runner:
-    """A runner that came from another process."""
-    from onnxperf.runtimes.find import find_runtime  # knows all runtimes, and each of them this module
+    """A runner received from another process."""
+    from onnxperf.runtimes.find import find_runtime  # imports all runtimes, and each of them this module
 
     session = find_runtime(runtime).open_session(data or model.path, options)
     return Runner(session, model, runtime, call, options, data)
@@ -325,8 +325,8 @@ def read_proto(model: Path | bytes) -> ModelProto:
 
 
 def reveal_all(model: Path | bytes) -> tuple[Path, tempfile.TemporaryDirectory[str]]:
-    """A copy of a model, beside which its external data are found, that returns every tensor."""
-    import tempfile  # takes longer to import than a small session to open
+    """A copy of a model that returns every tensor, placed so that its external data are found."""
+    import tempfile  # its import takes longer than opening a small session
 
     import onnx
 
@@ -344,17 +344,17 @@ def reveal_all(model: Path | bytes) -> tuple[Path, tempfile.TemporaryDirectory[s
 
 
 def cast_feeds(feeds: Arrays, casts: Casts) -> dict[str, Array]:
-    """Convert the inputs that `casts` names, and keep the others as they are."""
+    """Convert the inputs in `casts`, and keep the others as they are."""
     return {name: array.astype(casts[name]) if name in casts else array for name, array in feeds.items()}
 
 
 def as_it_is(outputs: T) -> T:
-    """Fetch outputs that are arrays already."""
+    """Fetch outputs that are already arrays."""
     return outputs
 
 
 def owned(output: Any) -> Any:
-    """The same values in memory that nothing else uses; onnxruntime's own value type becomes an array."""
+    """The same values in memory that nothing else uses; onnxruntime's value type becomes an array."""
     if isinstance(output, list):
         return [owned(each) for each in output]
     array = output.numpy() if hasattr(output, "numpy") else output
@@ -362,7 +362,7 @@ def owned(output: Any) -> Any:
 
 
 def _checks_of(feeds: Mapping[str, Any]) -> Checks | None:
-    """What inputs that were checked have in common with others that need no check; None where values matter."""
+    """The signature shared by checked inputs and others that need no check; None if values matter."""
     if any(type(array) is not ndarray or array.dtype.hasobject for array in feeds.values()):
         return None
     return tuple((name, array.dtype, array.shape, array.flags.c_contiguous) for name, array in feeds.items())

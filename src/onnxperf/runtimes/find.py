@@ -1,4 +1,4 @@
-"""Where runtimes are found: those of onnxperf, and those that other packages bring by entry point."""
+"""Finds runtimes: those of onnxperf, and those that other packages provide as entry points."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP = "onnxperf.runtimes"
-"""Entry points of this group have the name of a runtime and lead to its RuntimeDescription."""
+"""Entry points of this group map the name of a runtime to its RuntimeDescription."""
 _BUILT_IN = {
     "ort": "onnxperf.runtimes.ort",
     "numpy": "onnxperf.runtimes.numpy",
@@ -41,7 +41,7 @@ def find_runtime(name: str) -> RuntimeDescription:
 
 
 def distributions() -> tuple[str, ...]:
-    """Packages whose versions belong to a measurement; a plug-in is not imported, and stands for itself."""
+    """Packages whose versions belong to a measurement; a plug-in's package stands for it, without being imported."""
     built_in = (each for name in _BUILT_IN for each in find_runtime(name).distributions)
     return tuple(dict.fromkeys([*built_in, *(each.dist.name for each in _plug_ins().values() if each.dist)]))
 
@@ -52,8 +52,8 @@ def _plug_ins() -> dict[str, EntryPoint]:
 
 @cache
 def _entry_points(_path: tuple[str, ...]) -> dict[str, EntryPoint]:
-    """Entry points by name; one whose name is taken is left out, with a line on stderr."""
-    import logging  # a worker of a runtime of ours does not ask
+    """Entry points by name; one whose name is taken is skipped, with a line on stderr."""
+    import logging  # workers of our own runtimes do not need it
     from importlib.metadata import entry_points
 
     found: dict[str, EntryPoint] = {}
@@ -63,7 +63,7 @@ def _entry_points(_path: tuple[str, ...]) -> dict[str, EntryPoint]:
             found[each.name] = each
         else:
             logging.getLogger("onnxperf").error(
-                "the runtime %s of package %s is not used: %s has one of that name",
+                "the runtime %s of package %s is ignored: %s already provides one with this name",
                 visible(each.name),
                 _package(each),
                 owner,
@@ -78,7 +78,7 @@ def _loaded(entry: EntryPoint) -> RuntimeDescription:
     except Exception as error:
         raise BadOption(f"{place} cannot be loaded: {type(error).__name__}: {visible(one_line(error))}") from error
     if not isinstance(description, RuntimeDescription) or description.name != entry.name:
-        raise BadOption(f"{place} cannot be loaded: {visible(entry.value)} is not the description of such a runtime")
+        raise BadOption(f"{place} cannot be loaded: {visible(entry.value)} is not a RuntimeDescription with that name")
     return description
 
 

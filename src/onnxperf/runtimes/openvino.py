@@ -1,4 +1,4 @@
-"""The runtime `openvino`: OpenVINO on the CPU, in 32-bit floats, with the threads that were requested."""
+"""The runtime `openvino`: OpenVINO on the CPU, in 32-bit floats, with the requested number of threads."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _CONVERTER = "openvino.tools.ovc"
 _NUMPY_TYPES = frozenset(["f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "boolean"])
-"""OpenVINO's names of the types that numpy can hold; its tensors of strings have ended whole processes."""
+"""OpenVINO's names of the types that numpy can represent; its string tensors have crashed whole processes."""
 
 
 def _load() -> OpenSession:
@@ -48,7 +48,7 @@ def _check_options(_options: SessionOptions) -> None:
 
 
 def _library() -> ModuleType:
-    """Import OpenVINO without its converter, which reports every import over the network and takes half the time."""
+    """Import OpenVINO without its converter, which reports each import over the network and takes half of the time."""
     if "openvino" not in sys.modules and _CONVERTER not in sys.modules:
         sys.modules[_CONVERTER] = None  # type: ignore[assignment]  # how Python spells "cannot be imported"
         try:
@@ -59,7 +59,7 @@ def _library() -> ModuleType:
 
 
 def _converter_on_demand(name: str) -> object:
-    """What the import left out, for a program that uses OpenVINO besides."""
+    """The omitted part of the import, for programs that also use OpenVINO directly."""
     if name != "convert_model":
         raise AttributeError(f"module 'openvino' has no attribute {name!r}")
     return importlib.import_module(_CONVERTER).convert_model
@@ -88,8 +88,8 @@ def open_session(model: Path | bytes, options: SessionOptions, recording: Record
         "PERFORMANCE_HINT": "LATENCY",
         "NUM_STREAMS": 1,
         "INFERENCE_NUM_THREADS": options.threads or 1,
-        "INFERENCE_PRECISION_HINT": "f32",  # its default is bf16 or f16 where the processor has them
-        "EXECUTION_MODE_HINT": "ACCURACY",  # nor quantises weights or caches on its own
+        "INFERENCE_PRECISION_HINT": "f32",  # the default is bf16 or f16 if the processor supports them
+        "EXECUTION_MODE_HINT": "ACCURACY",  # nor quantizes weights or caches on its own
         "ENABLE_HYPER_THREADING": True,  # else it may take fewer threads than requested
         "ENABLE_CPU_PINNING": False,  # workers are bound to processors already
     }
@@ -106,7 +106,7 @@ def open_session(model: Path | bytes, options: SessionOptions, recording: Record
 
 @cache
 def _core() -> Any:
-    """The one of this process, never freed: OpenVINO handles SIGINT, and crashes on it once its plug-in is unloaded."""
+    """This process's only core, never freed: OpenVINO handles SIGINT, and crashes on it after unloading its plug-in."""
     return _library().Core()
 
 
@@ -121,7 +121,7 @@ def _refuse_types(model: Any) -> None:
 
 
 def _name(port: Any) -> str:
-    """The name in the ONNX graph; OpenVINO appends where a result comes from."""
+    """The name in the ONNX graph; OpenVINO appends the origin of a result."""
     return str(port.node.friendly_name).removesuffix("/sink_port_0")
 
 
@@ -155,11 +155,11 @@ class OpenVinoSession(Session):
         if call == "run":
             return self._bind_run(feeds, casts)
         if call == "io-binding-inplace" and casts:
-            raise SubjectError("skipped", f"{call} makes no copy, so it cannot cast its inputs")
+            raise SubjectError("skipped", f"{call} does not copy its inputs, so it cannot cast them")
         return self._bind_fixed(feeds, casts, copied=call == "io-binding-fixed")
 
     def caller(self, call: str, feeds: Arrays) -> Caller:
-        """A request per thread; outputs are copies."""
+        """One request per thread; outputs are copied."""
         if call != "run":
             return super().caller(call, feeds)
         self._check(call, feeds)
@@ -177,7 +177,7 @@ class OpenVinoSession(Session):
         return run
 
     def parts(self, call: str, feeds: Arrays, casts: Casts) -> Parts:
-        """Casting or copying inputs, computing, and copying outputs where the style does."""
+        """Casting or copying inputs, computing, and copying outputs if the style does."""
         self._check(call, feeds)
         if call != "run":
             compute, copies, outputs = self._fixed(cast_feeds(feeds, casts), call == "io-binding-fixed")
@@ -193,7 +193,7 @@ class OpenVinoSession(Session):
         return Parts(prepare, lambda results: [output.copy() for output in results.values()])
 
     def intermediates(self, feeds: Arrays) -> dict[str, Any]:
-        """Every tensor of one run by name, from a copy of the model in which all of them are outputs."""
+        """Every tensor of one run by name, from a copy of the model that outputs all of them."""
         revealed, folder = reveal_all(self._model)
         with folder:
             session = open_session(revealed, self._options)
@@ -201,14 +201,14 @@ class OpenVinoSession(Session):
         return {**feeds, **dict(zip(session.output_names, values, strict=True))}
 
     def _check(self, call: str, feeds: Arrays) -> None:
-        """Refuse inputs that are constants for OpenVINO, and layouts that the style cannot take."""
+        """Reject inputs that are constants for OpenVINO, and layouts that the style does not support."""
         for name in feeds:
             if name not in self.input_names:
-                raise SubjectError("skipped", f"initialiser {name!r} is a constant for OpenVINO, and cannot be given")
+                raise SubjectError("skipped", f"initializer {name!r} is a constant in OpenVINO, not an input")
         RUNTIME.call(call).check(feeds)
 
     def _bind_run(self, feeds: Arrays, casts: Casts) -> Call:
-        """As `compiled_model(feeds)` does: inputs are shared where they can be, outputs are new arrays."""
+        """Like `compiled_model(feeds)`: inputs are shared if possible, outputs are new arrays."""
         compiled = self._compiled
         if casts:
             return lambda: list(compiled(cast_feeds(feeds, casts)).values())
@@ -228,7 +228,7 @@ class OpenVinoSession(Session):
         return call
 
     def _fixed(self, feeds: Arrays, copied: bool) -> tuple[Callable[[], Any], dict[str, Array], list[Array]]:
-        """A request whose inputs and outputs stay bound: how it computes, what to copy into, where the outputs are."""
+        """A request with bound inputs and outputs: its computation, the buffers to copy into, and the outputs."""
         request = self._compiled.create_infer_request()
         arrays = {name: array.copy() for name, array in feeds.items()} if copied else dict(feeds)
         for name, array in arrays.items():
@@ -239,7 +239,7 @@ class OpenVinoSession(Session):
         return partial(_compute, request, arrays), arrays if copied else {}, outputs
 
     def _tensor(self, array: Array) -> Any:
-        """OpenVINO's view of an array; it shares no memory that is read-only or scattered."""
+        """OpenVINO's view of an array; it cannot share read-only or non-contiguous memory."""
         shared = array.flags.writeable and array.flags.c_contiguous
         return self._library.Tensor(array if shared else np.array(array, order="C"), shared_memory=shared)
 
@@ -251,7 +251,7 @@ def _copy_and_return(buffers: Arrays, feeds: Arrays, compute: Callable[[], Any])
 
 
 def _compute(request: Any, _keep: Arrays) -> Any:
-    """Compute on what is bound; `_keep` are the arrays behind it, and the results are not copied."""
+    """Compute on the bound inputs; `_keep` holds the arrays behind them, and the results are not copied."""
     return request.infer(None, True, True)
 
 
@@ -272,5 +272,5 @@ def explain(error: BaseException) -> str:
     told = [line for line in lines if line and not line.startswith(_NOISE)]
     missing = [line.removeprefix(_UNSUPPORTED) for line in told if line.startswith(_UNSUPPORTED)]
     if missing:
-        return f"it does not know these operators: {', '.join(missing)}"
+        return f"unsupported operators: {', '.join(missing)}"
     return one_line(" ".join(told) or str(error))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def _load() -> OpenSession:
-    importlib.import_module("onnx.reference")  # its time is not part of loading a model
+    importlib.import_module("onnx.reference")  # the import is not part of the time to load a model
     return open_session
 
 
@@ -36,7 +36,7 @@ RUNTIME = RuntimeDescription(name="reference", calls=(CallStyle(name="run"),), l
 
 
 def open_session(model: Path | bytes, options: SessionOptions, recording: Recording | None = None) -> Session:
-    """Load a model into onnx's reference evaluator; `options` has nothing that applies to it."""
+    """Load a model into onnx's reference evaluator; none of the `options` apply to it."""
     import onnx
     from onnx.reference import ReferenceEvaluator
 

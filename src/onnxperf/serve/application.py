@@ -1,4 +1,4 @@
-"""The application: pages and API over one open store, every failure as one line, behind the guard."""
+"""The application: pages and API of one open store, with every failure as one line, behind the guard."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from onnxperf.wording.names import capital
 
 
 def application(store: Store, hosts: frozenset[str] | None = None, token: str = "") -> Guard:
-    """What answers requests; `hosts` are the names by which it may be called, and an empty token asks for none."""
+    """The request handler; `hosts` are the accepted names of the server, and an empty token disables the check."""
     app = FastAPI(
         title="onnxperf",
-        description="The runs in a store of onnxperf; nothing can be changed.",
+        description="The runs in an onnxperf store; read-only.",
         version=_version(),
         docs_url=None,  # they load scripts from elsewhere
         redoc_url=None,
         redirect_slashes=False,
-        # Nothing is sent, whatever OpenTelemetry's variables say; older versions ignore it.
+        # No telemetry is sent, whatever OpenTelemetry's variables are set to; older versions ignore this.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.store = store
@@ -53,7 +53,7 @@ def _version() -> str:
 
 def _refused(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 500)
-    reason = "There is no such page." if status == 404 and error.detail == "Not Found" else error.detail  # type: ignore[attr-defined]
+    reason = "Page not found." if status == 404 and error.detail == "Not Found" else error.detail  # type: ignore[attr-defined]
     return error_answer(request.url.path, status, reason)
 
 
@@ -64,9 +64,9 @@ def _misused(request: Request, error: Exception) -> Response:
 
 
 def _failed(request: Request, error: Exception) -> Response:
-    """A store that cannot be read is not the reader's fault; all else is about what was asked for."""
+    """An unreadable store is a server error; all other failures are about the request."""
     return error_answer(request.url.path, 503 if isinstance(error, StoreError) else 400, capital(as_flags(str(error))))
 
 
 def _broken(request: Request, _error: Exception) -> Response:
-    return error_answer(request.url.path, 500, "This page failed; the terminal of the server shows why.")
+    return error_answer(request.url.path, 500, "This page failed; see the server's terminal for the cause.")

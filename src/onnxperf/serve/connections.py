@@ -1,4 +1,4 @@
-"""Connections of the server: how many there are, and how long a client is waited for; its mistakes are not logged."""
+"""Limits the number of connections and the time spent waiting for clients; client errors are not logged."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 MOST = 200
-"""Connections at once."""
+"""Maximum number of simultaneous connections."""
 CLIENT_S = 10.0
-"""For a client to send a whole head of a request, or to read something of the answer."""
+"""Seconds for a client to send a complete request head, or to read part of the answer."""
 
 
 def most_connections() -> int:
-    """How many connections are kept: most file descriptors are left for the store and for those that are closing."""
+    """The maximum number of connections: most file descriptors are left for the store and for closing connections."""
     if sys.platform == "win32":
         return MOST
     import resource
@@ -27,18 +27,18 @@ def most_connections() -> int:
 
 
 class LimitedProtocol(H11Protocol):
-    """A connection that is closed when its client is waited for too long, or when others need its place."""
+    """A connection that is closed if its client takes too long, or if others need its place."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.limit_concurrency = None  # uvicorn's: it answers 503, and keeps the connection
+        self.limit_concurrency = None  # uvicorn's limit answers 503 and keeps the connection
         self.client_turn: asyncio.TimerHandle | None = None
-        """Runs while nothing can be done before the client does something."""
+        """Runs while the server has to wait for the client."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take part, if there is a place: that of one whose client is waited for, if need be."""
+        """Take a free place, or that of a connection waiting for its client."""
         super().connection_made(transport)
-        transport.set_write_buffer_limits(0)  # so that it is known whenever a client does not read
+        transport.set_write_buffer_limits(0)  # to detect clients that do not read
         self._wait_for_client()
         if len(self.connections) > (self.config.limit_concurrency or MOST):
             self._least_wanted().close_now()
@@ -49,7 +49,7 @@ class LimitedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
-        """A request that is complete up to its body, which nobody reads, is answered now."""
+        """Answer a request as soon as its head is complete; its body is never read."""
         before = self.cycle
         super().handle_events()
         if self.cycle is not before and not self.flow.write_paused:
@@ -62,12 +62,12 @@ class LimitedProtocol(H11Protocol):
         super().on_response_complete()
 
     def pause_writing(self) -> None:
-        """The client has to read."""
+        """The client must read first."""
         super().pause_writing()
         self._wait_for_client(self.transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:
-        """The client has read all."""
+        """The client has read everything."""
         super().resume_writing()
         if self.cycle is None or self.cycle.response_complete:
             self._wait_for_client()
@@ -75,33 +75,33 @@ class LimitedProtocol(H11Protocol):
             self._no_wait()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP; within a request that is being answered, the connection just ends."""
+        """Reject input that is not HTTP; if an answer has begun, just close the connection."""
         if self.conn.our_state is h11.IDLE:
             super().send_400_response(msg)
         else:
             self.close_now()
 
     def timeout_keep_alive_handler(self) -> None:
-        """End a connection without another request; what the client has not read yet is still sent."""
+        """Close an idle connection after sending the data that the client has not read yet."""
         self.transport.close()
 
     def shutdown(self) -> None:
-        """End with the server: at once, unless an answer has begun."""
+        """Close with the server: at once, unless an answer has begun."""
         if self.cycle is None or self.cycle.response_complete:
             self.transport.close()
         else:
             self.cycle.keep_alive = False
 
     def close_now(self) -> None:
-        """Close without a word; an answer that is on its way ends, too."""
+        """Close silently, even while an answer is being sent."""
         if self.cycle is not None:
             self.cycle.disconnected = True
-        self.connections.discard(self)  # it needs no place from now on
+        self.connections.discard(self)  # its place is free now
         self._no_wait()
         self.transport.abort()
 
     def _least_wanted(self) -> LimitedProtocol:
-        """Of the address with most connections, the one whose client is waited for longest; else this new one."""
+        """At the address with most connections, the one waiting longest for its client; else this new one."""
         waiting = [each for each in self.connections if isinstance(each, LimitedProtocol) and each.client_turn]
         of_address = Counter(_address(each) for each in waiting)
         return min(waiting, key=lambda each: (-of_address[_address(each)], _due(each)), default=self)
@@ -117,7 +117,7 @@ class LimitedProtocol(H11Protocol):
 
     def _check_client(self, unread: int | None) -> None:
         left = self.transport.get_write_buffer_size()
-        if unread is not None and left < unread:  # slow, but it reads
+        if unread is not None and left < unread:  # slow, but reading
             self._wait_for_client(left)
         else:
             self.close_now()
@@ -132,7 +132,7 @@ def _due(connection: LimitedProtocol) -> float:
 
 
 def silence_libraries() -> None:
-    """Let uvicorn and asyncio write nothing but the traceback of a page that fails, whatever clients send."""
+    """Silence uvicorn and asyncio, whatever clients send, except for the traceback of a failing page."""
     logging.getLogger("asyncio").addFilter(lambda _record: False)
     logging.getLogger("uvicorn.error").addFilter(_is_of_a_page)
 

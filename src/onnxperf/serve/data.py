@@ -1,4 +1,4 @@
-"""The HTTP API: the same as the pages, as JSON; its document says what each answer holds."""
+"""The HTTP API: the content of the pages as JSON, with an OpenAPI document that describes each answer."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from onnxperf.store.search import FoundRuns, KnownModel, RunSearch
 
 MOST_RUNS = 500
 _PLACE = "#/components/schemas/{name}"
-_RECORD: dict[str, Any] = {"type": "object", "description": "A record, whose fields docs/records.md lists by its kind."}
+_RECORD: dict[str, Any] = {"type": "object", "description": "A record; docs/records.md lists its fields by kind."}
 _ERROR: dict[str, Any] = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
 _ANSWERS: tuple[Any, ...] = (FoundRuns, list[KnownModel], RunComparison)
-"""Types of answers that the document describes in full."""
+"""Types of answers that the document describes completely."""
 
 data = APIRouter(prefix="/api")
 
 
 class _Described(msgspec.Struct):
-    """Schemas of all types of answers, and of the records in their fields."""
+    """Schemas of all answer types, and of the records in their fields."""
 
     schemas: tuple[dict[str, Any], ...]
     components: dict[str, Any]
@@ -37,11 +37,11 @@ def _described() -> _Described:
 
 
 def _holds(kind: Any = None) -> dict[int | str, dict[str, Any]]:
-    """What an answer holds, for the document."""
+    """The content of an answer, for the document."""
     schema = _RECORD if kind is None else _described().schemas[_ANSWERS.index(kind)]
     errors = {
-        404: "There is no such run or model.",
-        422: "The record of the run is damaged, or of a newer version.",
+        404: "Run or model not found.",
+        422: "The run's record is damaged, or was written by a newer version.",
         503: "The store cannot be read.",
     }
     return {
@@ -61,10 +61,10 @@ def list_runs(
     status: looking.StatusName = "",
     machine: looking.MachineName = "",
     tag: looking.Tag = "",
-    limit: Annotated[int, Query(ge=1, le=MOST_RUNS, description="Runs of one answer.")] = 50,
-    offset: Annotated[int, Query(ge=0, le=10**9, description="Newer runs that are left out.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=MOST_RUNS, description="Maximum number of runs.")] = 50,
+    offset: Annotated[int, Query(ge=0, le=10**9, description="Number of newer runs to skip.")] = 0,
 ) -> Response:
-    """Runs without what they measured, the newest first."""
+    """Runs without their measurements, newest first."""
     wanted = RunSearch(text=q, kind=kind, status=status, machine=machine, tag=tag)
     return json_answer(looking.listed(looking.store_of(request), wanted, limit, offset))
 
@@ -78,7 +78,7 @@ def show_run(request: Request, run: looking.RunPath) -> Response:
 
 @data.get("/compare", responses=_holds(RunComparison))
 def compare_runs(request: Request, first: looking.RunName, second: looking.RunName) -> Response:
-    """What the second run says against the first, through a subject that both have."""
+    """The second run compared with the first, through a subject that both measured."""
     return json_answer(looking.compared(looking.store_of(request), first, second).record)
 
 
@@ -92,13 +92,13 @@ def show_history(
 
 @data.get("/models", responses=_holds(list[KnownModel]))
 def list_models(request: Request) -> Response:
-    """The models that races of the store have measured."""
+    """The models measured by races in the store."""
     return json_answer(looking.models(looking.store_of(request)))
 
 
 @data.get("", include_in_schema=False)
 def api_page(request: Request) -> Response:
-    """The document of the API as a page."""
+    """The API document as a page."""
     document = request.app.openapi()
     shown: dict[str, Any] = {"operations": operations(document), "objects": objects(document)}
     return page_answer("api.html", title="HTTP API", path="/api", **shown)

@@ -1,4 +1,4 @@
-"""What every request must pass (sizes, host, method, token), and the headers that every answer has."""
+"""Checks every request (sizes, host, method, token), and sets the headers of every answer."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LONGEST_ADDRESS = 2_000
-"""Bytes of path and query; no address that the pages make comes near it."""
+"""Maximum bytes of path and query; the addresses on our pages are far shorter."""
 LONGEST_HEADERS = 8_000
-"""Bytes of all headers."""
+"""Maximum bytes of all headers."""
 _METHODS = ("GET", "HEAD")
 _HEADERS = {
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -31,22 +31,22 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-"""Of every answer that does not say otherwise."""
+"""For every answer that does not override them."""
 
 
 class Guard:
-    """An ASGI application that lets only harmless requests through to another one."""
+    """An ASGI application that passes only harmless requests to another one."""
 
     def __init__(self, application: Application, hosts: frozenset[str] | None, token: str = "") -> None:
         self._application = application
         self._hosts = hosts
-        """Names by which the server may be called; None for any."""
+        """Accepted names of the server; None for any."""
         self._token = token.encode()
         self._pass = hmac.new(self._token, b"onnxperf serve", hashlib.sha256).hexdigest()
-        """What the cookie holds: it opens this server, and does not tell the token."""
+        """The value of the cookie: it grants access to this server, without revealing the token."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or hand it on."""
+        """Answer a request, or pass it on."""
         if scope["type"] != "http":  # no websockets, no lifespan
             return
         without_body = scope["method"] == "HEAD"
@@ -70,18 +70,18 @@ class Guard:
             await self._application({**scope, "method": "GET"}, receive, send_guarded)
 
     def _refused(self, scope: Scope, headers: Mapping[str, str]) -> tuple[int, str, dict[str, str]] | None:
-        """Why a request is not answered: status, reason and headers; None if nothing speaks against it."""
+        """Why a request is rejected: status, reason and headers; None if it is accepted."""
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > LONGEST_ADDRESS:
-            return HTTPStatus.REQUEST_URI_TOO_LONG, "The address is too long.", {}
+            return HTTPStatus.REQUEST_URI_TOO_LONG, "Address too long.", {}
         if sum(len(name) + len(value) for name, value in scope["headers"]) > LONGEST_HEADERS:
-            return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "The headers are too large.", {}
-        # A page of a stranger may give its own name this address (DNS rebinding); its requests carry that name.
+            return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "Headers too large.", {}
+        # A foreign page may resolve its own name to this address (DNS rebinding); its requests contain that name.
         if self._hosts is not None and _host_in(headers.get("host", "")) not in self._hosts:
-            return HTTPStatus.BAD_REQUEST, "This server is not called by that name.", {}
+            return HTTPStatus.BAD_REQUEST, "Unexpected Host header.", {}
         if scope["method"] not in _METHODS:
             return (
                 HTTPStatus.METHOD_NOT_ALLOWED,
-                "This server only shows: GET and HEAD.",
+                "Read-only: only GET and HEAD are allowed.",
                 {"allow": ", ".join(_METHODS)},
             )
         if self._token:
@@ -89,8 +89,8 @@ class Guard:
         return None
 
     def _unknown(self, scope: Scope, headers: Mapping[str, str]) -> tuple[int, str, dict[str, str]] | None:
-        """The token is missing, or wrong, or was given in the address, which is then replaced by a clean one."""
-        cookie = f"onnxperf-{(scope.get('server') or ('', 0))[1]}"  # cookies do not tell ports apart
+        """The token is missing or wrong, or was given in the address, which is then replaced by one without it."""
+        cookie = f"onnxperf-{(scope.get('server') or ('', 0))[1]}"  # cookies do not distinguish ports
         scheme, _, given = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and self._is_token(given.strip().encode("latin-1")):
             return None
@@ -105,10 +105,10 @@ class Guard:
             value = f"{cookie}={self._pass}; Path=/; HttpOnly; SameSite=Strict{secure}"
             clean = f"{path}?{rest}" if rest else path
             return HTTPStatus.SEE_OTHER, "", {"location": clean, "set-cookie": value}
-        # A browser that follows a link on another site leaves the cookie out; a page of ours that loads again has it.
+        # Browsers omit the cookie after following a link on another site; reloading our own page sends it.
         follows = headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") == "navigate"
         again = {"refresh": "0"} if follows else {}
-        reason = "This token is wrong." if typed or given else "This server asks for its token."
+        reason = "Wrong token." if typed or given else "This server requires a token."
         return HTTPStatus.UNAUTHORIZED, reason, {"www-authenticate": "Bearer", **again}
 
     def _is_token(self, given: bytes) -> bool:

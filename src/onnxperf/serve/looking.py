@@ -1,4 +1,4 @@
-"""What pages and the API look up in the store, and what it means when that fails."""
+"""Store queries for the pages and the API, and the meaning of their failures."""
 
 from __future__ import annotations
 
@@ -34,30 +34,30 @@ SearchText = Annotated[
     str,
     Query(
         max_length=LONGEST_TEXT,
-        description="Words that all occur in the id, the command, the answer, the topic or a tag.",
+        description="Words that must all occur in the id, command, answer, topic or a tag.",
     ),
 ]
 Kind = Annotated[str, Query(max_length=LONGEST_TEXT, description="Only runs of this kind: bench, sweep, profile…")]
 StatusName = Annotated[
-    str, Query(max_length=LONGEST_TEXT, description="Only runs that ended so: ok, failed, interrupted…")
+    str, Query(max_length=LONGEST_TEXT, description="Only runs with this status: ok, failed, interrupted…")
 ]
 MachineName = Annotated[str, Query(max_length=LONGEST_TEXT, description="Only runs on this model of processor.")]
 Tag = Annotated[str, Query(max_length=LONGEST_TEXT, description="Only runs with this tag: name=value, or its name.")]
-RunName = Annotated[str, Query(max_length=LONGEST_TEXT, description="The id of a run, the start of one, or last.")]
-RunPath = Annotated[str, Path(max_length=LONGEST_TEXT, description="The id of a run, the start of one, or last.")]
+RunName = Annotated[str, Query(max_length=LONGEST_TEXT, description="A run id, the start of one, or last.")]
+RunPath = Annotated[str, Path(max_length=LONGEST_TEXT, description="A run id, the start of one, or last.")]
 ModelName = Annotated[str, Query(max_length=LONGEST_TEXT, description="The label of a model.")]
 Newest = Annotated[int, Query(ge=0, le=10**6, description="Only the newest runs of each series; 0 means all.")]
 GroupBy = Annotated[
     str,
     Query(
         max_length=LONGEST_TEXT,
-        description="What the points stand for: day, version, commit or machine. Without it, each is a run.",
+        description="Group points by day, version, commit or machine [default: one point per run].",
     ),
 ]
 
 
 def store_of(request: Request) -> Store:
-    """The store that this server shows."""
+    """The store shown by this server."""
     store: Store = request.app.state.store
     return store
 
@@ -69,7 +69,7 @@ def listed(store: Store, wanted: RunSearch, limit: int, offset: int) -> FoundRun
 
 
 def choices(store: Store) -> FilterValues:
-    """What runs can be filtered by."""
+    """The available filter values."""
     with store.reading() as connection:
         return filter_values(connection)
 
@@ -86,16 +86,16 @@ def run_named(store: Store, name: str) -> KeptRun:
         return store.find(name)
     except BadOption as error:
         text = str(error)
-        raise HTTPException(404, f"There is no run {name!r}." if text.startswith("no run") else f"{text}.") from error
+        raise HTTPException(404, f"Run {name!r} not found." if text.startswith("no run") else f"{text}.") from error
 
 
 def _in(store: Store, **others: Any) -> dict[str, Any]:
-    """Keywords of a public function: besides a place, it takes a store that is open already."""
+    """Keywords of a public function: it accepts an open store as well as a place."""
     return {"store": store, **others}
 
 
 def result_of(store: Store, name: str) -> Result[Any]:
-    """A run as if it had just been measured."""
+    """The result of a run, as right after its measurement."""
     with _readable():
         found: Result[Any] = onnxperf.load_run(name, **_in(store))
         return found
@@ -108,7 +108,7 @@ def located(store: Store, run: KeptRun) -> FoundRun:
 
 
 def compared(store: Store, first: str, second: str) -> ComparisonResult:
-    """Two runs compared through a subject that both have."""
+    """Two runs compared through a subject that both measured."""
     one, other = run_named(store, first), run_named(store, second)
     with _readable():
         return onnxperf.compare_runs(one.id, other.id, **_in(store))
@@ -116,7 +116,7 @@ def compared(store: Store, first: str, second: str) -> ComparisonResult:
 
 @contextlib.contextmanager
 def _readable() -> Iterator[None]:
-    """A run that cannot be read is neither missing nor a fault of this server: its page says what is wrong with it."""
+    """An unreadable run is neither missing nor a server error: its page shows what is wrong with it."""
     try:
         yield
     except DamagedRun as error:
@@ -125,9 +125,9 @@ def _readable() -> Iterator[None]:
 
 def history_of(store: Store, model: str, group_by: str, top: int) -> Result[Any]:
     """How the times of a model have changed in the newest runs of each series; 0 means all of them."""
-    try:  # no request may open a file
+    try:  # requests must never open files
         return onnxperf.history(model, by_label=True, **_in(store, group_by=group_by or None, top=top or None))
     except BadOption as error:
         if str(error).startswith("no race"):
-            raise HTTPException(404, f"There is no race of {name_of(model)}.") from error
+            raise HTTPException(404, f"No race of {name_of(model)} found.") from error
         raise

@@ -1,4 +1,4 @@
-"""The pages: runs, a run, two runs compared, the history of a model."""
+"""The pages: the list of runs, a run, two runs compared, the history of a model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from onnxperf.wording.numbers import grouped
 
 PER_PAGE = 50
 NEWEST = 100
-"""Runs of each series that a history shows at once: a page of thousands takes its time, and few look at them."""
+"""Maximum number of runs per series shown in a history: pages of thousands are slow, and few need them."""
 _WAYS = ("", "day", "version", "commit", "machine")
 STATUS_STYLES = {"ok": "green", "running": "cyan", "differs": "yellow", "interrupted": "yellow"}
 
@@ -37,7 +37,7 @@ def runs_page(
     tag: looking.Tag = "",
     page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
 ) -> Response:
-    """The runs, the newest first."""
+    """The runs, newest first."""
     store = looking.store_of(request)
     wanted = RunSearch(text=q, kind=kind, status=status, machine=machine, tag=tag)
     found = looking.listed(store, wanted, PER_PAGE, PER_PAGE * (page - 1))
@@ -81,7 +81,7 @@ def compare_page(
     run: Annotated[Sequence[str], Query(max_length=2)] = (),
 ) -> Response:
     """Two runs compared, or a form for their ids."""
-    if len(run) == 2:  # picked in the list, where the newest is first
+    if len(run) == 2:  # picked in the list, which is sorted newest first
         return RedirectResponse(address("/compare", first=run[1], second=run[0]), 303)
     picked = (first, second or "".join(run[:1]))
     if not all(picked):
@@ -96,7 +96,7 @@ def compare_page(
 def history_page(
     request: Request, model: looking.ModelName = "", group_by: looking.GroupBy = "", top: looking.Newest = NEWEST
 ) -> Response:
-    """The history of a model, or the models that have one."""
+    """The history of a model, or the list of models that have one."""
     store = looking.store_of(request)
     if not model:
         return page_answer("history.html", title="History", path="/history", models=looking.models(store), ways=_WAYS)
@@ -118,7 +118,7 @@ def _report(result: Result[Any], title: str, more: Sequence[tuple[str, str]], fa
 
 
 def _facts(found: FoundRun) -> list[str]:
-    """What the list says about a run, above its report."""
+    """The facts about a run in the list, above its report."""
     run = found.run
     tags = [f"{name}={value}" for name, value in run.tags.items()]
     return [visible(text) for text in (f"run {run.id}", moment(run.started), run.status, found.machine, *tags) if text]
@@ -129,6 +129,6 @@ def _is_one_model(topic: str) -> bool:
 
 
 def _topic_of(run: KeptRun) -> str:
-    """What was measured; of a run that was killed, at least what was typed."""
+    """The topic; for a killed run, at least the typed command."""
     words = run.command.removeprefix("onnxperf ").split()[1:]
     return run.topic or next((word for word in words if not word.startswith("-")), "")

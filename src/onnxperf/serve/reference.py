@@ -1,4 +1,4 @@
-"""The OpenAPI document as rows that a page shows."""
+"""The OpenAPI document as rows for a page."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _NOTHING: Schema = {}
 
 
 class TypeWords(NamedTuple):
-    """A type in words, and the object that it holds, if that has a place of its own on the page."""
+    """A type in words, and the object in it, if that is documented separately on the page."""
 
     words: str
     object: str = ""
 
 
 class Parameter(NamedTuple):
-    """Something that a request may say."""
+    """A parameter of a request."""
 
     name: str
     kind: str
@@ -32,7 +32,7 @@ class Operation(NamedTuple):
     meaning: str
     parameters: list[Parameter]
     answers: list[tuple[str, str, TypeWords]]
-    """Status, its meaning, and what the answer holds."""
+    """Status, its meaning, and the content of the answer."""
 
 
 class DocumentedObject(NamedTuple):
@@ -44,7 +44,7 @@ class DocumentedObject(NamedTuple):
 
 
 def operations(document: Schema) -> list[Operation]:
-    """The addresses, in their order."""
+    """The addresses, in order."""
     return [_operation(path, methods["get"]) for path, methods in document["paths"].items()]
 
 

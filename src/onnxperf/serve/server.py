@@ -1,4 +1,4 @@
-"""From an address to a server that listens there until a signal ends it."""
+"""Starts a server that listens at an address until a signal ends it."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ from onnxperf.errors import BadOption, required
 from onnxperf.store import is_missing, open_store, place_of
 
 Where = bool | str | Path | None
-"""True, or None, is the usual store."""
+"""True or None means the default store."""
 VARIABLE = "ONNXPERF_TOKEN"
 _SHORTEST_TOKEN = 16
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _LARGEST_HEAD = 16_384
-"""Bytes of a request line with its headers that are read at all."""
+"""Maximum bytes read of a request line with its headers."""
 _GRACE_S = 3
-"""How long answers that have begun may take when the server ends."""
+"""Seconds for begun answers to finish when the server ends."""
 
 
 class Door(NamedTuple):
-    """Where the server listens, and who may enter."""
+    """Where the server listens, and who may access it."""
 
     place: str
-    """The store, as it may be shown."""
+    """The store, without secrets, for messages."""
     listener: socket.socket
     url: str
-    """What to open; it has the token if that was made here, as nobody knows it yet."""
+    """The address to open; it contains the token if it was generated here, as nobody knows it yet."""
     hosts: frozenset[str] | None
-    """Names by which it may be called; None for any."""
+    """Accepted names of the server; None for any."""
     token: str
 
 
 def open_door(where: Where, host: str, port: int, token: str | None) -> Door:
-    """Listen at an address; one that other machines reach has a token. A store that is missing is refused."""
+    """Listen at an address; if other machines can reach it, a token is required. A missing store is rejected."""
     required("fastapi", "serve")
     required("uvicorn", "serve")
     place = _place_in(where)
-    if is_missing(place):  # looking makes no file
+    if is_missing(place):  # viewing creates no file
         raise BadOption(
-            f"there is no store at {place_of(place)} yet; a run makes it, such as onnxperf bench zoo:tiny-linear"
+            f"no store at {place_of(place)} yet; create it with a run, such as: onnxperf bench zoo:tiny-linear"
         )
     token = token if token is not None else os.environ.get(VARIABLE)
     if token is not None and len(token) < _SHORTEST_TOKEN:
-        raise BadOption(f"the token is too short; give at least {_SHORTEST_TOKEN} characters that cannot be guessed")
+        raise BadOption(f"the token is too short; use at least {_SHORTEST_TOKEN} random characters")
     made = "" if token is not None or _is_loopback(host) else secrets.token_urlsafe()
     listener = _listener(host, port)
     shown = f"[{host}]" if ":" in host else host
@@ -74,19 +74,19 @@ def serve_store(where: Where, door: Door) -> None:
             ws="none",
             lifespan="off",
             log_config=None,
-            access_log=False,  # addresses may hold the token
+            access_log=False,  # addresses may contain the token
             server_header=False,
             h11_max_incomplete_event_size=_LARGEST_HEAD,
             limit_concurrency=most,
-            backlog=max(1, most // 4),  # so many are accepted at once, before the first of them can be closed
+            backlog=max(1, most // 4),  # this many are accepted at once, before the first one can be closed
             timeout_graceful_shutdown=_GRACE_S,
         )
-        with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises the signal again once all is closed
+        with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises the signal again after closing everything
             uvicorn.Server(config).run(sockets=[door.listener])
 
 
 def names_of(host: str) -> frozenset[str] | None:
-    """The names by which browsers call this server; at all addresses of a machine, any: there the token protects."""
+    """The names by which browsers reach this server; if it listens at all addresses, any: there the token protects."""
     with contextlib.suppress(ValueError):
         if ipaddress.ip_address(host).is_unspecified:
             return None
@@ -102,7 +102,7 @@ def _listener(host: str, port: int) -> socket.socket:
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise BadOption(
-            f"cannot listen at {host} port {port}: {reason}; choose another `port` (0 takes a free one) or `host`"
+            f"cannot listen at {host} port {port}: {reason}; choose another `port` (0 for any free one) or `host`"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Pages from templates, each with a policy that lets nothing but its own style and scripts run."""
+"""Pages from templates, each with a policy that allows only its own style and scripts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _API = "/api"
 
 
 def page_answer(template: str, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any) -> Response:
-    """A page of ours."""
+    """A page from a template."""
     style = report_style() + _own("serve.css")
     scripts = [asset("report.js"), _own("serve.js")]
     html = _templates().get_template(template).render(style=style, scripts=scripts, **values)
@@ -30,7 +30,7 @@ def page_answer(template: str, status: int = 200, headers: Mapping[str, str] | N
 
 
 def secured(html: str, policy: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """A page with its policy; no other page may show it in a frame."""
+    """A page with its policy; other pages must not show it in a frame."""
     return HTMLResponse(html, status, {**(headers or {}), "content-security-policy": policy + _NO_FRAMES})
 
 
@@ -40,7 +40,7 @@ def json_answer(value: object, status: int = 200, headers: Mapping[str, str] | N
 
 
 def error_answer(path: str, status: int, reason: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Why there is no answer: one line of JSON for programs, a page for people."""
+    """The reason for an error: one line of JSON for programs, a page for people."""
     if status == HTTPStatus.SEE_OTHER:
         return Response(status_code=status, headers=dict(headers or {}))
     if path == "/openapi.json" or path.startswith(f"{_API}/"):
@@ -50,13 +50,13 @@ def error_answer(path: str, status: int, reason: str, headers: Mapping[str, str]
 
 
 def address(path: str, **parameters: object) -> str:
-    """An address on this server; what is empty is left out."""
+    """An address on this server; empty parameters are left out."""
     query = urlencode([(name, str(value)) for name, value in parameters.items() if value], errors="replace")
     return f"{path}?{query}" if query else path
 
 
 def moment(time: str) -> str:
-    """A time of day of the store, to the minute; scripts show it as that of the reader."""
+    """A time from the store, to the minute; scripts convert it to the reader's time zone."""
     return f"{time[:10]} {time[11:16]} UTC"
 
 

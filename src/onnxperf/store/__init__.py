@@ -1,4 +1,4 @@
-"""Runs that outlive their process: SQLite in the user's data directory, or PostgreSQL."""
+"""Stored runs, which outlive their process: in SQLite in the user's data directory, or in PostgreSQL."""
 
 from onnxperf.store.bundle import damaged_runs, open_bundle, write_bundle
 from onnxperf.store.connect import is_missing, location, place_of

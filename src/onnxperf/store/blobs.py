@@ -15,25 +15,25 @@ from onnxperf.records.race import Block
 T = TypeVar("T")
 
 _BITS = ("quickest_ns",)
-"""Not whole numbers: their bits stand for them, so that they come back as they were."""
+"""Columns of floats: their bits are stored as integers, so that they are restored exactly."""
 _OPTIONAL = ("cpu_ns", "span_ns", "free_pieces", *_BITS)
 BLOCK_COLUMNS = {1: ("round", "position", "launch", "set_up", "calls", "start_ns", "duration_ns", *_OPTIONAL)}
-"""The columns of blocks in each version, in their order."""
+"""The columns of blocks in each version, in order."""
 
 _MAGIC = b"OXPB"
 _TIMES_VERSION = 1
 _NEWEST = max(BLOCK_COLUMNS)
 _UNKNOWN = -1
-"""In place of a time that was not measured."""
+"""Stands for a missing time."""
 _HEADER = struct.Struct("<4sBBxxII")
 """Magic, version, columns, rows, CRC-32 of the columns before compression."""
 _WIDTH = 8
 _LARGEST_RATIO = 1100
-"""zlib cannot compress by more than 1:1032: a larger claim is damaged, and gets no memory."""
+"""zlib cannot compress by more than 1:1032: a larger claim is damaged, and no memory is allocated for it."""
 
 
 def pack_blocks(blocks: Sequence[Block]) -> bytes:
-    """Blocks with their pairing."""
+    """Pack blocks with their pairing."""
     columns = {name: [getattr(block, name) for block in blocks] for name in BLOCK_COLUMNS[_NEWEST]}
     for name in _BITS:
         columns[name] = [None if value is None else _bits(value) for value in columns[name]]
@@ -42,7 +42,7 @@ def pack_blocks(blocks: Sequence[Block]) -> bytes:
 
 
 def unpack_blocks(data: bytes) -> tuple[Block, ...]:
-    """The blocks that `pack_blocks` was given."""
+    """The blocks passed to `pack_blocks`."""
     version, found = _unpack(data, {version: len(names) for version, names in BLOCK_COLUMNS.items()})
     columns: dict[str, Sequence[Any]] = dict(zip(BLOCK_COLUMNS[version], found, strict=True))
     for name in columns.keys() & {*_OPTIONAL}:
@@ -62,12 +62,12 @@ def _number(bits: int) -> float:
 
 
 def pack_times(times_ns: Sequence[int]) -> bytes:
-    """Times of single calls."""
+    """Pack times of single calls."""
     return _pack([times_ns], _TIMES_VERSION)
 
 
 def unpack_times(data: bytes) -> tuple[int, ...]:
-    """The times that `pack_times` was given."""
+    """The times passed to `pack_times`."""
     return _checked(_unpack(data, {_TIMES_VERSION: 1})[1][0], tuple[Count, ...])
 
 
@@ -79,7 +79,7 @@ def _checked(values: object, kind: type[T]) -> T:
 
 
 def unpacked_size(data: bytes) -> int:
-    """The bytes that packed timings claim to have when they are unpacked; 0 where that cannot be told."""
+    """The unpacked size that packed timings declare, in bytes; 0 if that cannot be determined."""
     if len(data) < _HEADER.size:
         return 0
     _, _, columns, rows, _ = _HEADER.unpack_from(data)
@@ -91,18 +91,18 @@ def _pack(columns: Sequence[Sequence[int]], version: int) -> bytes:
     try:
         raw = b"".join(struct.pack(f"<{rows}q", *column) for column in columns)
     except struct.error as error:
-        raise StoreError("a time or a count does not fit into 64 bits, and cannot be kept") from error
+        raise StoreError("a time or a count exceeds 64 bits and cannot be stored") from error
     header = _HEADER.pack(_MAGIC, version, len(columns), rows, zlib.crc32(raw))
     return header + zlib.compress(raw)
 
 
 def _unpack(data: bytes, known: Mapping[int, int]) -> tuple[int, list[tuple[int, ...]]]:
-    """Version and columns, of which each version that is known has a number."""
+    """Version and columns; `known` maps versions to their number of columns."""
     if len(data) < _HEADER.size or not data.startswith(_MAGIC):
         raise StoreError("no timings: the header is missing")
     _, version, found, rows, checksum = _HEADER.unpack_from(data)
     if version > max(known):
-        raise StoreError(f"timings of version {version}, and this onnxperf reads up to {max(known)}; use a newer one")
+        raise StoreError(f"timings of version {version}; this onnxperf reads up to {max(known)}; use a newer onnxperf")
     columns = known.get(version, 0)
     size = rows * columns * _WIDTH
     payload = data[_HEADER.size :]

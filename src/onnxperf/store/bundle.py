@@ -1,4 +1,4 @@
-"""Runs in a zip file that any store can take: a manifest, and JSON lines for every run."""
+"""Runs in a zip file that can be imported into any store: a manifest, and JSON lines for every run."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _ENCRYPTED = 0x1
 _MOST_RUNS = 200_000
 _LARGEST_RATIO = 200
 _SMALL = 16 * 2**20
-"""So much may be packed into a file of any size: records that repeat themselves become very small."""
+"""Maximum unpacked size for a file of any size: repetitive records compress to very little."""
 _LARGEST_LINE = 256 * 2**20
 _MEMORY_PER_BYTE = 8
-"""A case takes several times the memory of its text while it is read."""
+"""Maximum size of a case, which takes several times the memory of its text while it is read."""
 
 
 Opener = Callable[[Path], IO[bytes]]
@@ -46,16 +46,16 @@ def _open(path: Path) -> IO[bytes]:
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
-    """What a bundle says about itself."""
+    """The self-description of a bundle."""
 
     format: str
     version: int
     runs: int
-    """How many it holds."""
+    """The number of runs in it."""
 
 
 def write_bundle(file: IO[bytes], runs: Iterable[tuple[RunRow, Iterable[CaseRow]]]) -> int:
-    """Write runs, one after the other; returns how many there were."""
+    """Write runs one after the other; returns their number."""
     count = 0
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for run, cases in runs:
@@ -70,7 +70,7 @@ def write_bundle(file: IO[bytes], runs: Iterable[tuple[RunRow, Iterable[CaseRow]
 
 
 class BundledRun:
-    """A run in a bundle, read from the file whenever it is asked for."""
+    """A run in a bundle, read from the file on demand."""
 
     def __init__(self, path: Path, archive: zipfile.ZipFile, name: str, line_bytes: int) -> None:
         self._path = path
@@ -79,7 +79,7 @@ class BundledRun:
         self._line_bytes = line_bytes
 
     def row(self) -> RunRow:
-        """The run without its cases; without a name if it has none that could be typed."""
+        """The run without its cases; its name is empty if it is not a valid name."""
         with _explained(self._path), self._archive.open(self._name) as stream:
             run = msgspec.json.decode(self._line(stream), type=RunRow)
             return run if is_name(run.name) else replace(run, name="")
@@ -95,15 +95,15 @@ class BundledRun:
         """The next line; empty at the end."""
         line = stream.readline(self._line_bytes + 1)
         if len(line) > self._line_bytes:
-            raise ValueError(f"a case of it has more than {self._line_bytes} bytes")
+            raise ValueError(f"one of its cases has more than {self._line_bytes} bytes")
         return line
 
 
 @contextlib.contextmanager
 def open_bundle(path: Path, opener: Opener = _open) -> Iterator[list[BundledRun]]:
-    """The runs of a bundle, which may come from anywhere: whatever is wrong with any of them is a BadInput of one line.
+    """The runs of a bundle from any source: any problem with it is a one-line BadInput.
 
-    All is read once before the first run is handed out, so that nothing is taken from a bundle that is damaged.
+    Everything is read once before the first run is yielded, so that nothing is imported from a damaged bundle.
     """
     with _opened(path, opener) as (runs, check):
         for run in runs:
@@ -112,7 +112,7 @@ def open_bundle(path: Path, opener: Opener = _open) -> Iterator[list[BundledRun]
 
 
 def damaged_runs(path: Path) -> dict[int, str]:
-    """Which runs of a bundle keep it from being opened, by their positions, and why."""
+    """The runs that keep a bundle from being opened, by position, with the reasons."""
     found = {}
     with _opened(path, _open) as (runs, check):
         for position, run in enumerate(runs):
@@ -125,14 +125,14 @@ def damaged_runs(path: Path) -> dict[int, str]:
 
 @contextlib.contextmanager
 def _opened(path: Path, opener: Opener) -> Iterator[tuple[list[BundledRun], Callable[[BundledRun], None]]]:
-    """The runs of a bundle, and what checks each of them once."""
+    """The runs of a bundle, and the function that checks each of them once."""
     with contextlib.ExitStack() as opened:
         with _explained(path):
             file = opened.enter_context(opener(path))
             size_bytes = os.fstat(file.fileno()).st_size
             archive = opened.enter_context(zipfile.ZipFile(file))
             _check_members(archive, size_bytes)
-        # Asked for once, as that takes longer than to read a line.
+        # Queried once, as this takes longer than reading a line.
         line_bytes = min(_LARGEST_LINE, free_memory().free_bytes // _MEMORY_PER_BYTE)
         names = sorted(name for name in archive.namelist() if name != _MANIFEST)
         rules = RowRules(max(_SMALL, _LARGEST_RATIO * size_bytes))
@@ -145,40 +145,40 @@ def _opened(path: Path, opener: Opener) -> Iterator[tuple[list[BundledRun], Call
 
 
 def _check_members(archive: zipfile.ZipFile, size_bytes: int) -> None:
-    """Refuse what is not a bundle, and what would take far more room than the file has, before it is unpacked."""
+    """Reject files that are not bundles, and those that would unpack to far more than a bundle needs."""
     members = archive.infolist()
     names = [member.filename for member in members]
     if len(names) > _MOST_RUNS or len(set(names)) != len(names):
-        raise ValueError("it holds too many files, or one of them twice")
+        raise ValueError("it contains too many files, or one of them twice")
     if _MANIFEST not in names or archive.getinfo(_MANIFEST).file_size > _LARGEST_MANIFEST:
         raise ValueError(f"it has no {_MANIFEST}")
     strange = next((name for name in names if name != _MANIFEST and not _MEMBER.fullmatch(name)), None)
     if strange is not None:
-        raise ValueError(f"it holds {strange[:80]!r}, which no bundle has")
+        raise ValueError(f"it contains {strange[:80]!r}, which does not belong in a bundle")
     if any(member.compress_type not in _METHODS or member.flag_bits & _ENCRYPTED for member in members):
-        raise ValueError("a file in it is encrypted, or compressed in an unusual way")
+        raise ValueError("a file in it is encrypted, or compressed with an unsupported method")
     total = sum(member.file_size for member in members)
     if total > max(_SMALL, _LARGEST_RATIO * size_bytes):
-        raise ValueError(f"it would become {total} bytes, which is far more than runs need")
+        raise ValueError(f"it would unpack to {total} bytes, far more than runs need")
     manifest = msgspec.json.decode(archive.read(_MANIFEST), type=Manifest)
     if manifest.format != FORMAT:
         raise ValueError(f"its format is {manifest.format[:80]!r}, not {FORMAT!r}")
     if manifest.version > VERSION:
         raise ValueError(
-            f"version {manifest.version} of the format, and this onnxperf reads {VERSION}; use a newer one"
+            f"the format has version {manifest.version}, but this onnxperf reads {VERSION}; use a newer onnxperf"
         )
     if manifest.runs != len(names) - 1:
-        raise ValueError(f"it announces {manifest.runs} runs and holds {len(names) - 1}")
+        raise ValueError(f"it declares {manifest.runs} runs but contains {len(names) - 1}")
 
 
 @contextlib.contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Whatever is wrong with the file becomes one line; what the store does meanwhile stays as it is."""
+    """Turn any problem with the file into one line; errors of the store are passed through."""
     try:
         yield
     except (FileNotFoundError, BadInput):
         raise
-    except Exception as error:  # zipfile, zlib and msgspec raise almost anything for a damaged file
+    except Exception as error:  # zipfile, zlib and msgspec may raise almost any error for a damaged file
         raise BadInput(f"{path} is not a bundle of runs, or is damaged: {_cause(error)}") from error
 
 

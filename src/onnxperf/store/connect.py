@@ -1,4 +1,4 @@
-"""Where a store is, how it is opened, and what its failures mean in one line."""
+"""Finds and opens a store, and explains its failures in one line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DRIVERS = {
     "postgresql+psycopg": "postgresql+psycopg",
 }
 BUSY_S = 30
-"""How long SQLite waits for another writer; a transaction of ours takes milliseconds."""
+"""Seconds for which SQLite waits for another writer; our transactions take milliseconds."""
 _NOTICED = {
     "connect_timeout": 5,
     "keepalives_idle": 10,
@@ -33,14 +33,14 @@ _NOTICED = {
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,  # milliseconds
 }
-"""How soon libpq notices that a server is gone without a word; the address may say otherwise."""
+"""How soon libpq detects an unreachable server; the address may override it."""
 _ELSEWHERE = "choose another one with `store` or ONNXPERF_STORE"
 _MEANINGS = {
     "readonly": f"is read-only; {_ELSEWHERE}",
     "read-only": f"is read-only; {_ELSEWHERE}",
-    "disk is full": f"cannot grow: the disk is full; make room, or {_ELSEWHERE}",
+    "disk is full": f"cannot grow: the disk is full; free some space, or {_ELSEWHERE}",
     "disk i/o": f"cannot be written (the disk is full or faulty); {_ELSEWHERE}",
-    "is locked": f"is busy: another process has been writing for {BUSY_S} s; try again, or {_ELSEWHERE}",
+    "is locked": f"is busy: another process has been writing for {BUSY_S} s; retry, or {_ELSEWHERE}",
     "unable to open": f"cannot be opened: the file or its folder is not accessible; {_ELSEWHERE}",
     "not a database": f"is not an SQLite database; {_ELSEWHERE}",
     "malformed": f"is damaged; restore it from a copy, or {_ELSEWHERE}",
@@ -48,7 +48,7 @@ _MEANINGS = {
 
 
 def location(where: str | Path | None) -> URL:
-    """The address of a store: given, named by ONNXPERF_STORE, or a file in the user's data directory."""
+    """The address of a store: given, set in ONNXPERF_STORE, or a file in the user's data directory."""
     text = str(where or os.environ.get(VARIABLE) or default_file())
     if "://" not in text:
         return _file_url(text)
@@ -61,17 +61,17 @@ def location(where: str | Path | None) -> URL:
     if not driver.startswith("sqlite"):
         return url.set(drivername=driver)
     if url.database in (None, "", ":memory:"):
-        raise BadOption(f"{text}: a store in memory keeps nothing; give a file, such as sqlite:///runs.sqlite")
+        raise BadOption(f"{text}: a store in memory would not be saved; use a file, such as sqlite:///runs.sqlite")
     return _file_url(str(url.database))
 
 
 def default_file() -> Path:
-    """The store where none is named."""
+    """The default store."""
     return platformdirs.user_data_path("onnxperf") / "runs.sqlite"
 
 
 def place_of(where: str | Path | URL | None) -> str:
-    """The address as it may be shown."""
+    """The address without secrets, for messages."""
     url = where if isinstance(where, URL) else location(where)
     return str(url.database) if _is_file(url) else masked(url.render_as_string(hide_password=True))
 
@@ -81,14 +81,14 @@ def is_missing(where: str | Path | None = None) -> bool:
     url = location(where)
     try:
         return _is_file(url) and not Path(str(url.database)).exists()
-    except OSError:  # a folder that cannot be entered: opening it explains more
+    except OSError:  # an inaccessible folder: opening the store explains more
         return False
 
 
 def connect(url: URL, reading: bool = False) -> Engine:
-    """An engine whose transactions are what the store needs; nothing is opened yet.
+    """An engine with the transactions that the store needs; nothing is opened yet.
 
-    For `reading`, a file may be one that cannot be written, wherever it lies.
+    For `reading`, the file may be read-only, in any place.
     """
     if _is_file(url):
         path = Path(str(url.database))
@@ -106,7 +106,7 @@ def connect(url: URL, reading: bool = False) -> Engine:
 
 @contextlib.contextmanager
 def explained(place: str) -> Iterator[None]:
-    """Every failure of the database becomes one StoreError of one line."""
+    """Turn every database failure into a one-line StoreError."""
     try:
         yield
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
@@ -124,12 +124,12 @@ def _is_file(url: URL) -> bool:
 def _file_url(text: str) -> URL:
     path = Path(text).expanduser().absolute()
     if path.is_dir():
-        raise BadOption(f"{path} is a folder; give a file for the store, such as {path / 'runs.sqlite'}")
+        raise BadOption(f"{path} is a folder; use a file for the store, such as {path / 'runs.sqlite'}")
     return URL.create("sqlite+pysqlite", database=str(path))
 
 
 def _prepare_folder(path: Path) -> None:
-    """Make the folder of the default store; any other must be there, as a wrong name would make it elsewhere."""
+    """Create the folder of the default store; any other folder must exist, as a typo would create it elsewhere."""
     try:
         if path == default_file():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -140,13 +140,13 @@ def _prepare_folder(path: Path) -> None:
 
 
 def _read_only(url: URL, path: Path) -> Engine:
-    """A file in which SQLite cannot note who reads: where no writer has left a log, it is taken as it lies there."""
+    """A file in which SQLite cannot register readers: unless a writer left a log, it is read as it is."""
     log = path.with_name(f"{path.name}-wal")
     options = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
     address = f"{path.as_uri()}?{options}"
     engine = create_engine(
         url,
-        # Threads share connections through the pool, which hands each of them to one at a time.
+        # Threads share connections through the pool, which lends each to one thread at a time.
         creator=lambda: sqlite3.connect(address, uri=True, timeout=BUSY_S, check_same_thread=False),
     )
     event.listen(engine, "connect", _leave_transactions)
@@ -155,7 +155,7 @@ def _read_only(url: URL, path: Path) -> Engine:
 
 
 def _leave_transactions(raw: DBAPIConnection, _record: object) -> None:
-    # Python's own idea of when a transaction begins would let a reader become a writer too late to wait for others.
+    # Python's default start of transactions would turn readers into writers too late to wait for others.
     raw.isolation_level = None
 
 
@@ -163,15 +163,15 @@ def _set_up_sqlite(raw: DBAPIConnection, record: object) -> None:
     _leave_transactions(raw, record)
     cursor = raw.cursor()
     cursor.execute("PRAGMA foreign_keys = ON")
-    cursor.execute("PRAGMA synchronous = FULL")  # a case that was kept survives even a power cut
+    cursor.execute("PRAGMA synchronous = FULL")  # a saved case survives even a power failure
     _use_wal(raw)
     cursor.close()
 
 
 def _use_wal(raw: DBAPIConnection) -> None:
-    """Readers and a writer side by side; where a file system cannot do that, the journal stays as it is.
+    """Allow readers and a writer at the same time; if the file system does not support it, the journal mode stays.
 
-    SQLite does not wait when the mode changes, so the second process at a new store has to try again.
+    SQLite does not wait while the mode changes, so a second process at a new store has to retry.
     """
     cursor = raw.cursor()
     for pause_s in (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0):

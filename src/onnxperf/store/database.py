@@ -1,4 +1,4 @@
-"""The store of runs: one transaction per finished case, so that nothing that was measured is ever lost."""
+"""The store of runs: one transaction per finished case, so that no measurement is ever lost."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ _NO_TAGS: Mapping[str, str] = {}
 
 
 def open_store(where: str | Path | None = None, reading: bool = False, patience: Patience | None = None) -> Store:
-    """Open a store, which is made where there is none, and brought up to date where it is old.
+    """Open a store, which is created if missing, and upgraded if old.
 
     `where` is a file or a URL; else ONNXPERF_STORE, else a file in the user's data directory. For `reading`, the file
-    and its folder need not be writable. `patience` is how long failures that pass are tried again.
+    and its folder may be read-only. `patience` is how long transient failures are retried.
     """
     url = location(where)
     store = Store(connect(url, reading), place_of(url), patience)
@@ -64,7 +64,7 @@ class Store:
         self.place = place
 
     def bring_up_to_date(self) -> None:
-        """Take the steps that the schema lacks."""
+        """Apply the missing steps of the schema."""
 
         def version() -> int:
             with self.reading() as connection:
@@ -88,7 +88,7 @@ class Store:
     # ---------------------------------------------------------------- writing
 
     def resume_run(self, run: str) -> None:
-        """Make this process the owner; refused while another one is, or may be."""
+        """Make this process the owner; rejected while another one is, or may be."""
 
         def resume(connection: Connection) -> None:
             row = self._row(connection, run)
@@ -103,7 +103,7 @@ class Store:
         self._write(resume)
 
     def tag_run(self, run: str, tags: Mapping[str, str]) -> None:
-        """Give a run tags, in place of those of the same names."""
+        """Set tags of a run, replacing those with the same names."""
         self._write(lambda connection: rows.write_tags(connection, self._row(connection, run).id, tags))
 
     def keep(
@@ -115,21 +115,21 @@ class Store:
         topic: str = "",
         tags: Mapping[str, str] = _NO_TAGS,
     ) -> str:
-        """Keep a whole run that has ended, in one transaction: a Bench with its cases, or another record.
+        """Save a whole finished run in one transaction: a Bench with its cases, or another record.
 
-        `answer` and `topic`, what was measured, are what the list of runs shows.
+        The list of runs shows `answer` and `topic` (what it is about).
         """
         return self.merge(*whole_run(record, kind, status, answer, topic, tags))
 
     def merge(self, run: RunRow, cases: Iterable[CaseRow] = ()) -> str:
-        """Write what the store lacks of a run; returns its name here. To write the same twice changes nothing.
+        """Write the parts of a run that the store lacks; returns its name here. Writing the same twice changes nothing.
 
         `cases` may be read more than once.
         """
         return self._write(lambda connection: merge(connection, run, cases))
 
     def add(self, run: RunRow, cases: Iterable[CaseRow]) -> str | None:
-        """Write a run that is not there, with all of its cases, or nothing; returns its name here, None if it is."""
+        """Write a new run with all its cases, or nothing; returns its name here, or None if it exists already."""
 
         def add(connection: Connection) -> str | None:
             return None if find_run(connection, run) is not None else merge(connection, run, cases)
@@ -137,7 +137,7 @@ class Store:
         return self._write(add)
 
     def delete(self, run: str) -> None:
-        """Delete a run with everything in it, unless its process is running."""
+        """Delete a run and everything in it, unless its process is running."""
         with self.reading() as connection:
             row = self._row(connection, run)
         owner = rows.owner_in(row)
@@ -150,19 +150,19 @@ class Store:
     def runs(
         self, limit: int | None = None, kind: str | None = None, tags: Mapping[str, str] = _NO_TAGS
     ) -> list[KeptRun]:
-        """Runs without what they measured, the newest first; those of a kind, and with all of these tags."""
+        """Runs without their measurements, newest first; optionally of one kind, and with all of these tags."""
         conditions = () if kind is None else (schema.runs.c.kind == kind,)
         with self.reading() as connection:
             return rows.kept_runs(connection, limit, *conditions, *map(rows.has_tag, tags.items()))
 
     def names(self) -> list[str]:
-        """The names of all runs, the oldest first, whatever else of them is damaged."""
+        """The names of all runs, oldest first, even if other parts of them are damaged."""
         with self.reading() as connection:
             oldest = select(schema.runs.c.name).order_by(schema.runs.c.started, schema.runs.c.id)
             return list(connection.execute(oldest).scalars())
 
     def find(self, text: str) -> KeptRun:
-        """The run of that id, or the only one whose id starts so; `last` is the newest."""
+        """The run with that id, or the only one whose id starts with it; `last` is the newest."""
         name = schema.runs.c.name
         with self.reading() as connection:
             if text == NEWEST:
@@ -176,19 +176,19 @@ class Store:
         if len(found) == 1:
             return found[0]
         if found:
-            raise BadOption(f"several runs start with {text!r}: {', '.join(run.id for run in found)}")
-        raise BadOption(f"no run {text!r} in the store {self.place}; onnxperf runs lists them")
+            raise BadOption(f"several run ids start with {text!r}: {', '.join(run.id for run in found)}")
+        raise BadOption(f"no run {text!r} in the store {self.place}; list them with: onnxperf runs")
 
     def load(self, run: str) -> Bench:
-        """The record of a run of cases with all its raw blocks, exactly as it was."""
+        """The record of a run with cases, including all raw blocks, restored exactly."""
         record = self.load_record(run)
         if not isinstance(record, Bench):
             kind = type(record).__name__
-            raise BadOption(f"run {run} is not a race (it holds: {kind}); `onnxperf runs show {run}` prints it")
+            raise BadOption(f"run {run} is not a race (record: {kind}); print it with: onnxperf runs show {run}")
         return record
 
     def load_record(self, run: str) -> Document:
-        """The record of a run, whatever it is."""
+        """The record of a run, of any kind."""
         with self.reading() as connection, _named(run):
             row = self._row(connection, run)
             if row.record_type == Bench.__name__:
@@ -196,17 +196,17 @@ class Store:
             elif row.record_type in kinds():
                 record = from_document(row.record, kinds()[row.record_type])
             else:
-                raise StoreError(f"a {row.record_type}, which this onnxperf cannot read; use a newer one")
+                raise StoreError(f"a {row.record_type}, which this onnxperf cannot read; use a newer onnxperf")
         newest = newest_version(type(record))
         if record.version > newest:
             raise DamagedRun(
-                f"run {run} has format version {record.version}, and this onnxperf reads up to {newest}; "
-                "use a newer one"
+                f"run {run} has format version {record.version}, but this onnxperf reads up to {newest}; "
+                "use a newer onnxperf"
             )
         return record
 
     def cases_of(self, run: str) -> dict[str, Status]:
-        """Every case by its key, in the order of the plan; `running` with a dead owner is `pending` again."""
+        """Every case by key, in the order of the plan; `running` with a dead owner becomes `pending`."""
         with self.reading() as connection:
             row = self._row(connection, run)
             dead = state_of(rows.owner_in(row)) == "dead"
@@ -215,26 +215,26 @@ class Store:
             return {case.key: "pending" if dead and case.status == "running" else case.status for case in found}
 
     def finished_cases(self, run: str) -> dict[str, Case]:
-        """What was found last about every case that was finished, by key, in the order of the plan."""
+        """The last result of every finished case, by key, in the order of the plan."""
         with self.reading() as connection, _named(run):
             return rows.finished_cases(connection, self._row(connection, run).id)
 
     def row_of(self, run: str) -> RunRow:
-        """A run without its cases, for what is to be written about it."""
+        """A run without its cases, to update it."""
         with self.reading() as connection:
             return read_run(connection, self._row(connection, run))
 
     def portable(
         self, names: Iterable[str], damaged: dict[str, str] | None = None
     ) -> Iterator[tuple[RunRow, list[CaseRow]]]:
-        """Runs with everything in them, one after the other; what cannot be read goes to `damaged`, with its reason."""
+        """Complete runs, one after the other; unreadable ones are added to `damaged`, with the reason."""
         with self.reading() as connection:
             for name in names:
                 try:
                     row = self._row(connection, name)
                     found = read_run(connection, row, whole=True), list(read_cases(connection, row.id))
                 except (TypeError, ValueError, AttributeError, OperationalError) as error:
-                    # SQLite keeps anything in any column, and texts that are not UTF-8 fail as they are read.
+                    # SQLite stores anything in any column, and reading fails for texts that are not UTF-8.
                     if damaged is None or (isinstance(error, OperationalError) and "UTF-8" not in str(error.orig)):
                         raise
                     damaged[name] = str(error.orig if isinstance(error, OperationalError) else error)
@@ -244,19 +244,19 @@ class Store:
     def histories(
         self, models: Collection[str], fingerprint: str | None = None, since: str = ""
     ) -> list[StoredSubject]:
-        """Times of models with these labels, or of this fingerprint, in all races since a time of day."""
+        """Times of models with these labels, or this fingerprint, in all races since a point in time."""
         with self.reading() as connection:
             return histories.stored_subjects(connection, models, fingerprint, since)
 
     def labels(self) -> list[str]:
-        """The labels of all models that were raced."""
+        """The labels of all raced models."""
         with self.reading() as connection:
             return histories.labels(connection)
 
     # ---------------------------------------------------------------- transactions
 
     def _write(self, step: Callable[[Connection], T]) -> T:
-        """Take a step in a transaction, again if it fails in a way that passes."""
+        """Run a step in a transaction, with retries after transient failures."""
 
         def once() -> T:
             with self.writing() as connection:
@@ -266,13 +266,13 @@ class Store:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that may write; it ends with the block, and an exception takes it back."""
+        """A writing transaction; it ends with the block, and is rolled back by an exception."""
         with explained(self.place), self._engine.begin() as connection:
             yield connection
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
-        """One picture of the whole store, whatever other processes write meanwhile."""
+        """A snapshot of the whole store, whatever other processes write meanwhile."""
         level = {"isolation_level": "REPEATABLE READ"} if self._engine.dialect.name == "postgresql" else {}
         with explained(self.place), self._engine.connect() as connection:
             yield connection.execution_options(reading=True, **level)
@@ -280,13 +280,13 @@ class Store:
     def _row(self, connection: Connection, run: str) -> Row[Any]:
         row = connection.execute(select(schema.runs).where(schema.runs.c.name == plain(run))).first()
         if row is None:
-            raise BadOption(f"no run {run!r} in the store {self.place}; onnxperf runs lists them")
+            raise BadOption(f"no run {run!r} in the store {self.place}; list them with: onnxperf runs")
         return row
 
 
 @contextlib.contextmanager
 def _named(run: str) -> Iterator[None]:
-    """Name the run in the message of what fails."""
+    """Add the run to the messages of errors."""
     try:
         yield
     except StoreError as error:

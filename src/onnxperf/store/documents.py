@@ -1,4 +1,4 @@
-"""Records as JSON texts that come back exactly as they were."""
+"""Records as JSON texts that are restored exactly."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @cache
 def kinds() -> dict[str, type[Document]]:
-    """Documents by their names, wherever in records they are; a Bench is not among them, as its cases have tables."""
+    """Documents by name, wherever they are in records; without Bench, whose cases have tables."""
     modules = [
         importlib.import_module(f"{records.__name__}.{each.name}") for each in pkgutil.iter_modules(records.__path__)
     ]
@@ -33,14 +33,14 @@ def kinds() -> dict[str, type[Document]]:
 def to_document(value: object) -> str:
     """A record, or plain values, as JSON.
 
-    The standard library writes it: msgspec refuses names that are not UTF-8 and turns NaN into null. As everything
-    is ASCII then, PostgreSQL takes a NUL inside a name too.
+    The standard library writes it: msgspec rejects names that are not UTF-8, and turns NaN into null. As the result is
+    pure ASCII, PostgreSQL accepts even a NUL inside a name.
     """
     return json.dumps(msgspec.to_builtins(value, enc_hook=str), separators=(",", ":"))
 
 
 def from_document(text: str, kind: type[T]) -> T:
-    """The record that `to_document` was given."""
+    """The record passed to `to_document`."""
     try:
         return decoded(json.loads(text), kind)
     except (ValueError, TypeError, RecursionError) as error:
@@ -48,5 +48,5 @@ def from_document(text: str, kind: type[T]) -> T:
 
 
 def plain(text: str) -> str:
-    """A text that every database takes: what is not UTF-8, or NUL, becomes an escape."""
+    """A text that every database accepts: NUL, and characters that are not UTF-8, are escaped."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\x00")

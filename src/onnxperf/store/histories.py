@@ -1,4 +1,4 @@
-"""Times of one model in all runs, read without their records."""
+"""Times of one model in all runs, queried without reading their records."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class _SubjectPart(msgspec.Struct, frozen=True):
 
 
 _Run = tuple[str, str, str, bool]
-"""When a run began, its name, its commit, and whether files had changed since."""
+"""When a run began, its name, its commit, and whether files had uncommitted changes."""
 
 
 class _Kept(NamedTuple):
-    """Points of subjects that are alike, as they are found."""
+    """Points collected for identical subjects."""
 
     origin: TimeOrigin
     version: str
@@ -45,7 +45,7 @@ class _Kept(NamedTuple):
 
 
 def origin_of(machine: Machine | None, dims: dict[str, int], conditions: dict[str, Scalar]) -> TimeOrigin:
-    """Where and how a subject was measured."""
+    """The machine and conditions of a subject's measurement."""
     if machine is None:
         return TimeOrigin(dims=dims, conditions=conditions)
     return TimeOrigin(
@@ -59,12 +59,12 @@ def origin_of(machine: Machine | None, dims: dict[str, int], conditions: dict[st
 
 
 def origin_text(machine: Machine | None, dims: dict[str, int], subject: Subject) -> str | None:
-    """The same as a column has it; null where the machine is that of the run, which may not be known yet."""
+    """The same as stored in a column; null if the machine is that of the run, which may not be known yet."""
     return None if machine is None else to_document(origin_of(machine, dims, subject.conditions))
 
 
 def labels(connection: Connection) -> list[str]:
-    """The labels of all models that were raced."""
+    """The labels of all raced models."""
     found = select(schema.subjects.c.model).where(schema.subjects.c.model.is_not(None)).distinct()
     return sorted(connection.execute(found).scalars())
 
@@ -72,9 +72,9 @@ def labels(connection: Connection) -> list[str]:
 def stored_subjects(
     connection: Connection, models: Collection[str], fingerprint: str | None = None, since: str = ""
 ) -> list[StoredSubject]:
-    """All subjects of models with these labels, or with a label that a model of this fingerprint has had.
+    """All subjects of models with these labels, or with any label that a model with this fingerprint has had.
 
-    `since` is a time of day as the tables have it.
+    `since` is a time in the format of the tables.
     """
     known = set(map(plain, models))
     if fingerprint is not None:
@@ -95,9 +95,9 @@ def stored_subjects(
 
 
 def _rows(connection: Connection, models: Collection[str], since: str) -> Iterator[tuple[Any, _Run]]:
-    """Subjects with their runs, in parts: with all rows in memory, the garbage collector takes as long as the query.
+    """Subjects with their runs, in chunks: with all rows in memory, garbage collection takes as long as the query.
 
-    Runs are read one by one only where most of the store is about other models.
+    Runs are read one by one only if most of the store is about other models.
     """
     ours = select(func.count()).where(schema.subjects.c.model.in_(models))
     all_runs = select(func.count()).select_from(schema.runs)
@@ -119,7 +119,7 @@ _POINT = (
 
 
 def _chosen(models: Collection[str], *columns: Any) -> Select[Any]:
-    """Subjects of these models in the last attempts; in SQLite, an index has all that is read of them."""
+    """Subjects of these models in the last attempts; in SQLite, an index covers all columns that are read."""
     later = schema.attempts.alias()
     again = exists().where(
         later.c.case == schema.attempts.c.case,
@@ -147,7 +147,7 @@ def _runs(connection: Connection, since: str, numbers: Collection[int] | None = 
 
 
 def _origins_of_runs(connection: Connection, models: Collection[str]) -> dict[int, tuple[str, TimeOrigin]]:
-    """Those of subjects that were measured on the machine of their run, each with the text that others keep."""
+    """Origins of subjects measured on the machine of their run, each with the text stored for others."""
     columns = (
         schema.subjects.c.id,
         schema.subjects.c.record.label("subject"),

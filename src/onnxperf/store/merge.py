@@ -1,4 +1,4 @@
-"""Rows into a store, within a transaction of the caller: what is there by its unique name is not written again."""
+"""Merges rows into a store, within the caller's transaction: rows with a known unique name are not rewritten."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _RUN_COLUMNS = tuple(name for name in RunRow.__struct_fields__ if name not in ("
 _ATTEMPT_COLUMNS = tuple(name for name in AttemptRow.__struct_fields__ if name not in ("number", "subjects"))
 _SUBJECT_COLUMNS = tuple(name for name in SubjectRow.__struct_fields__ if name != "numbers")
 _AT_THE_END = ("status", "finished", "owner", "answer", "options", "machine", "versions")
-"""Columns of a run that are known when it ends."""
+"""Columns of a run that are known only when it ends."""
 _AT_ONCE = 200
-"""Cases that are written together: a statement for each would take far longer, and all may not fit into memory."""
+"""Number of cases written together: single statements would take far longer, and all may not fit into memory."""
 
 
 def merge(connection: Connection, run: RunRow, cases: Iterable[CaseRow] = ()) -> str:
-    """Write what the store lacks of a run, its plan, its cases and its end; returns its name there."""
+    """Write the parts of a run that the store lacks, its plan, its cases and its end; returns its name there."""
     found = find_run(connection, run)
     if found is None:
         number, name = _insert_run(connection, run)
@@ -43,14 +43,14 @@ def merge(connection: Connection, run: RunRow, cases: Iterable[CaseRow] = ()) ->
 
 
 def find_run(connection: Connection, run: RunRow) -> Row[Any] | None:
-    """The run in this store, if it is there."""
+    """The run in this store, if it exists."""
     return connection.execute(select(schema.runs).where(schema.runs.c.uid == run.uid)).first()
 
 
 def _insert_run(connection: Connection, run: RunRow) -> tuple[int, str]:
     name, syllables = run.name if is_name(run.name) else new_name(), SYLLABLES
     while connection.execute(select(schema.runs.c.id).where(schema.runs.c.name == name)).first() is not None:
-        syllables += 1  # a crowded store gets longer names, and never searches for long
+        syllables += 1  # a crowded store gets longer names, so the search stays short
         name = new_name(syllables)
     values = {"name": name, **_columns(run, _RUN_COLUMNS)}
     number = connection.execute(insert(schema.runs).values(**values).returning(schema.runs.c.id)).scalar_one()
@@ -60,7 +60,7 @@ def _insert_run(connection: Connection, run: RunRow) -> tuple[int, str]:
 
 
 def _plan(connection: Connection, run: int, keys: Iterable[str]) -> None:
-    """Plan all cases that are not there, at once."""
+    """Plan all cases that do not exist yet, in one statement."""
     wanted = list(keys)
     if not wanted:
         return
@@ -71,7 +71,7 @@ def _plan(connection: Connection, run: int, keys: Iterable[str]) -> None:
 
 
 def _insert_cases(connection: Connection, run: int, cases: Iterable[CaseRow]) -> None:
-    """Write the cases of a run that was just inserted: nothing can be there but its plan, so nothing is looked for."""
+    """Write the cases of a newly inserted run: only its plan can exist, so nothing is looked up."""
     planned = select(schema.cases.c.key, schema.cases.c.id).where(schema.cases.c.run == run)
     numbers: dict[str, int] = {row.key: row.id for row in connection.execute(planned)}
     left = iter(cases)
@@ -99,7 +99,7 @@ def _insert_cases(connection: Connection, run: int, cases: Iterable[CaseRow]) ->
 
 
 def _inserted(connection: Connection, table: Table, values: Sequence[dict[str, Any]]) -> list[int]:
-    """The numbers that new rows got, in their order."""
+    """The numbers assigned to new rows, in order."""
     if not values:
         return []
     made = insert(table).returning(table.c.id, sort_by_parameter_order=True)
@@ -120,7 +120,7 @@ def _merge_case(connection: Connection, run: int, case: CaseRow) -> None:
 
 
 def _merge_attempt(connection: Connection, case: int, attempt: AttemptRow) -> bool:
-    """Write an attempt, or the end of one that is there; False where nothing of it is new."""
+    """Write an attempt, or the end of an existing one; False if nothing in it is new."""
     attempts = schema.attempts.c
     found = None
     if attempt.uid is not None:
@@ -154,6 +154,6 @@ def _subject_values(attempt: int, subject: SubjectRow) -> dict[str, Any]:
 
 
 def _columns(row: RunRow | AttemptRow | SubjectRow, names: Iterable[str]) -> dict[str, Any]:
-    """Values that every database takes."""
+    """Values that every database accepts."""
     values = {name: getattr(row, name) for name in names}
     return {name: plain(value) if isinstance(value, str) else value for name, value in values.items()}

@@ -1,4 +1,4 @@
-"""The schema, step by step: a new store takes all steps, an older one those that it lacks."""
+"""The schema in steps: a new store applies all of them, an older one those that it lacks."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _WORDS = {
         "covered": "",
     },
 }
-"""What differs between the databases.
+"""Differences between the databases.
 
-AUTOINCREMENT: the number of a deleted run is not given again. Covered: SQLite keeps the raw times of a subject beside
-its other columns, so that a history would read all of them; PostgreSQL keeps them apart, and its indexes refuse long
-texts.
+AUTOINCREMENT: the number of a deleted run is never reused. Covered: SQLite stores the raw times of a subject with
+its other columns, so that a history would read all of them; PostgreSQL stores them separately, and its indexes reject
+long texts.
 """
 
 _FIRST: Step = (
@@ -61,30 +61,30 @@ _FIRST: Step = (
 )
 
 STEPS: tuple[Step, ...] = (_FIRST,)
-"""Step n leads from version n - 1 to version n. What was released is never changed: add a step."""
+"""Step n leads from version n - 1 to version n. Never change released steps: add one."""
 
 _LOCK = 0x0A2F
-"""Any number of our own: PostgreSQL lets one process at a time hold it."""
+"""An arbitrary number: PostgreSQL lets one process at a time hold this lock."""
 
 
 def version_of(connection: Connection, place: str) -> int:
-    """The version of a store, 0 for an empty one; what is newer, or not ours, is refused."""
+    """The version of a store, 0 for an empty one; newer and foreign databases are rejected."""
     tables = set(inspect(connection).get_table_names())
     if schema.versions.name not in tables:
         if tables & set(schema.metadata.tables):
-            raise StoreError(f"{place} holds tables that are not onnxperf's; choose another store")
+            raise StoreError(f"{place} contains tables that are not onnxperf's; choose another store")
         return 0
     version = int(connection.execute(select(schema.versions.c.version)).scalar() or 0)
     if version > len(STEPS):
         raise StoreError(
-            f"the store {place} has schema version {version}, and this onnxperf reads up to {len(STEPS)}; "
+            f"the store {place} has schema version {version}, but this onnxperf reads up to {len(STEPS)}; "
             "use a newer onnxperf, or another store"
         )
     return version
 
 
 def migrate(connection: Connection, place: str) -> None:
-    """Take the missing steps, all of them or none; the connection must be in a transaction that may write."""
+    """Apply the missing steps, all or none; the connection must be in a writing transaction."""
     dialect = connection.dialect.name
     if dialect == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _LOCK})

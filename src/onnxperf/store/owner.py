@@ -1,4 +1,4 @@
-"""Whose run it is: a process, known by its host, its number and its start."""
+"""The owner of a run: a process, identified by its host, number and start time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import psutil
 from msgspec import Struct
 
 _CLOCK_STEP_S = 2.0
-"""A start is measured by a clock that may be set meanwhile; a number is not given again this soon."""
+"""Tolerance of start times: the clock may be adjusted, and numbers are not reused this soon."""
 
 
 class Owner(Struct, frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ def this_process() -> Owner:
 
 
 def state_of(owner: Owner | None) -> Literal["alive", "dead", "elsewhere"]:
-    """Whether the process still runs; on another host that is unknown."""
+    """Whether the process still runs; unknown if it is on another host."""
     if owner is None:
         return "dead"
     if owner.host != platform.node():
@@ -37,7 +37,7 @@ def state_of(owner: Owner | None) -> Literal["alive", "dead", "elsewhere"]:
         process = psutil.Process(owner.pid)
         same = abs(process.create_time() - owner.started) < _CLOCK_STEP_S
         return "alive" if same and process.status() != psutil.STATUS_ZOMBIE else "dead"
-    except psutil.AccessDenied:  # it exists, and belongs to another user
+    except psutil.AccessDenied:  # it exists, but belongs to another user
         return "alive"
     except psutil.Error:
         return "dead"

@@ -1,4 +1,4 @@
-"""Runs as plain rows that belong to no store yet: what is written, waits in the spool and travels in bundles."""
+"""Runs as plain rows that belong to no store yet: to be written, spooled or bundled."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NO_TROUBLE = Trouble()
 
 
 class SubjectRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A subject, with its raw times as `blobs` packs them."""
+    """A subject, with its raw times packed by `blobs`."""
 
     position: _Int32
     name: str
@@ -59,7 +59,7 @@ class AttemptRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     uid: _Uid | None
     started: str
     number: Annotated[int, Meta(ge=0, le=2**31 - 1)] = 0
-    """From 1; 0 for the one after the last."""
+    """Counted from 1; 0 means next after the last one."""
     status: Status = "running"
     reason: str = ""
     signal: _Int32 | None = None
@@ -72,7 +72,7 @@ class AttemptRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class CaseRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A case with its attempts, in their order."""
+    """A case with its attempts, in order."""
 
     key: str
     status: Status
@@ -84,7 +84,7 @@ class RunRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     uid: _Uid
     name: str
-    """What it is called unless that is taken."""
+    """The preferred name, unless it is taken."""
     kind: str
     command: str
     started: str
@@ -99,7 +99,7 @@ class RunRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     options: str = "{}"
     tags: _Tags = {}
     keys: tuple[str, ...] = ()
-    """Cases that are planned, in their order."""
+    """Planned cases, in order."""
 
 
 # ---------------------------------------------------------------- from records
@@ -108,7 +108,7 @@ class RunRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def begun_run(record: Struct, kind: str, keys: Iterable[str] = (), tags: Mapping[str, str] | None = None) -> RunRow:
     """A run that belongs to this process; its unique name is chosen here, so that writing it twice is safe."""
     if not isinstance(record, Bench) and type(record).__name__ not in kinds():
-        raise StoreError(f"a {type(record).__name__} cannot be kept; only: Bench, {', '.join(sorted(kinds()))}")
+        raise StoreError(f"a {type(record).__name__} cannot be saved; supported: Bench, {', '.join(sorted(kinds()))}")
     record = without_password(record)
     machine: Machine | None = getattr(record, "machine", None)
     return RunRow(
@@ -128,7 +128,7 @@ def begun_run(record: Struct, kind: str, keys: Iterable[str] = (), tags: Mapping
 
 
 def ended_run(run: RunRow, status: RunStatus, answer: str, topic: str, machine: Machine | None = None) -> RunRow:
-    """The same run, which has ended; `machine` is the one after the last case."""
+    """The same run after its end; `machine` is the one after the last case."""
     after = {} if machine is None else {"machine": to_document(machine), "versions": rows.versions_of(machine)}
     return replace(
         run,
@@ -149,7 +149,7 @@ def whole_run(
     topic: str = "",
     tags: Mapping[str, str] | None = None,
 ) -> tuple[RunRow, list[CaseRow]]:
-    """A run that has ended, with the cases of a Bench."""
+    """A finished run, with the cases of a Bench."""
     run = begun_run(record, kind, tags=tags)
     cases = _keyed(record.cases) if isinstance(record, Bench) else {}
     machine: Machine | None = getattr(record, "machine", None)
@@ -165,7 +165,7 @@ def begun_attempt(uid: str | None = None) -> AttemptRow:
 def finished_case(
     key: str, case: Case, machine: Machine | None, trouble: Trouble = _NO_TROUBLE, *, attempt: AttemptRow
 ) -> CaseRow:
-    """A case with what an attempt at it found."""
+    """A case with the result of an attempt."""
     ended = replace(
         attempt,
         status=case.status,
@@ -182,13 +182,13 @@ def finished_case(
 
 
 def lost_case(key: str, reason: str, attempt: AttemptRow) -> CaseRow:
-    """A case that waits again, as what ran it is gone."""
+    """A case that is pending again, as its process is gone."""
     crashed = replace(attempt, status="crashed", reason=plain(reason), finished=rows.time_of_day())
     return CaseRow(key=plain(key), status="pending", attempts=(crashed,))
 
 
 def without_password(record: S) -> S:
-    """The record, whose command may name a database with its password."""
+    """The record without the database password that its command may contain."""
     return replace(record, command=masked(record.command)) if hasattr(record, "command") else record
 
 
@@ -222,7 +222,7 @@ def _numbers(subject: Subject, case: Case) -> dict[str, float | None]:
 
 
 def _number(value: float | None) -> float | None:
-    """A number that every database takes; the record beside it has the others."""
+    """A number that every database accepts; the record next to it has the others."""
     try:
         return float(value) if value is not None and math.isfinite(value) else None
     except OverflowError:
@@ -230,7 +230,7 @@ def _number(value: float | None) -> float | None:
 
 
 def _keyed(cases: Iterable[Case]) -> dict[str, Case]:
-    """Cases by model and dimensions; a number sets apart what is there twice."""
+    """Cases by model and dimensions; duplicates are numbered."""
     keyed: dict[str, Case] = {}
     seen: Counter[str] = Counter()
     for case in cases:
@@ -244,7 +244,7 @@ def _keyed(cases: Iterable[Case]) -> dict[str, Case]:
 
 
 def read_run(connection: Connection, row: Row[Any], whole: bool = False) -> RunRow:
-    """The row of a run; `whole` with its tags and the keys of its cases."""
+    """The row of a run; if `whole`, with its tags and the keys of its cases."""
     run = RunRow(**{name: getattr(row, name) for name in RunRow.__struct_fields__ if name not in ("tags", "keys")})
     if not whole:
         return run
@@ -256,7 +256,7 @@ def read_run(connection: Connection, row: Row[Any], whole: bool = False) -> RunR
 
 
 def read_cases(connection: Connection, run: int) -> Iterator[CaseRow]:
-    """The cases of a run that were begun, with all that was measured, one after the other."""
+    """The begun cases of a run, with all measurements, one after the other."""
     ours = select(schema.cases).where(schema.cases.c.run == run).order_by(schema.cases.c.id)
     for row in connection.execute(ours).all():
         begun = select(schema.attempts).where(schema.attempts.c.case == row.id).order_by(schema.attempts.c.number)

@@ -1,4 +1,4 @@
-"""Failures that pass by themselves, and trying again for a bounded time."""
+"""Transient failures, and retries for a limited time."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from onnxperf.errors import StoreError
 T = TypeVar("T")
 
 PATIENCE_S = 5.0
-"""How long a command tries again unless it says otherwise: a server that restarts is back by then."""
+"""Default retry time of a command: a restarting server is back by then."""
 _PASSING_STATES = {
     "08": "the connection failed or was lost",
-    "23505": "another writer was first to take a name or a number: the next try sees it",
-    "40": "a deadlock, or transactions that cannot be put into an order",
+    "23505": "another writer took a name or number first: a retry will see it",
+    "40": "a deadlock, or transactions that cannot be serialized",
     "53300": "too many connections",
     "57P": "the server is starting or stopping, or has ended this connection",
 }
-"""Beginnings of PostgreSQL's error codes (SQLSTATE)."""
+"""Prefixes of PostgreSQL's error codes (SQLSTATE)."""
 _PASSING_IN_SQLITE = ("is locked", "is busy")
 _LASTING = ("authentication failed", "does not exist", "pg_hba.conf", "translate host name", "permission denied")
-"""In messages of a connection that was not made, which have no code: trying again does not help."""
+"""Parts of messages of failed connections, which have no code: retrying does not help."""
 _FIRST_PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 1.0
 
 
 class Patience(NamedTuple):
-    """How long to try again, and by which clock."""
+    """How long to retry, and by which clock."""
 
     seconds: float
     clock: Callable[[], float] = time.monotonic
@@ -40,7 +40,7 @@ class Patience(NamedTuple):
 
 
 def retried(step: Callable[[], T], patience: Patience) -> T:
-    """What a step returns, which is taken again after failures that pass; it must change nothing if it fails."""
+    """The result of a step, which is retried after transient failures; a failed step must have no effect."""
     deadline = patience.clock() + patience.seconds
     pauses = _pauses()
     while True:
@@ -69,12 +69,12 @@ def is_passing(error: StoreError) -> bool:
 
 
 def is_refusal(error: StoreError) -> bool:
-    """Whether the database cannot take these values, now or later."""
+    """Whether the database rejects these values, now or later."""
     return isinstance(error.__cause__, (DataError, IntegrityError)) and not is_passing(error)
 
 
 def _pauses() -> Iterator[float]:
-    """Longer and longer, and not the same for two writers that are in each other's way."""
+    """Increasing pauses, with random differences between conflicting writers."""
     pause_s = _FIRST_PAUSE_S
     while True:
         yield pause_s * secrets.SystemRandom().uniform(0.5, 1.0)

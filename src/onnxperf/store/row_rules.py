@@ -1,4 +1,4 @@
-"""What the rows of a run that comes from anywhere must hold before a store takes them."""
+"""Checks the rows of a run from an untrusted source before a store accepts them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from onnxperf.store.portable import AttemptRow, CaseRow, RunRow
 from onnxperf.store.rows import RunHead
 
 MOST_CASES = 100_000
-"""In a run; the largest sweeps have some thousands."""
+"""Maximum number of cases in a run; the largest sweeps have some thousands."""
 _TIME_OF_DAY = re.compile(r"20\d\d-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d(?:\.\d{1,6})?\+00:00")
 
 
 class RowRules:
-    """Checks the runs of one bundle, each once: what is there twice, or becomes far too large, is refused.
+    """Checks each run of a bundle once: duplicates and excessive sizes are rejected.
 
-    As no two cases, attempts or subjects may have the same name or number, a small file cannot hold very many.
+    As cases, attempts and subjects need unique names or numbers, a small file cannot contain very many.
     """
 
     def __init__(self, unpacked_bytes: int) -> None:
@@ -31,7 +31,7 @@ class RowRules:
         self._uids = set[str]()
 
     def check(self, run: RunRow, cases: Iterable[CaseRow]) -> None:
-        """Raise a ValueError or a StoreError for what no store may take."""
+        """Raise a ValueError or a StoreError for rows that no store may accept."""
         _check_run(run)
         keys = set[str]()
         for case in cases:
@@ -64,15 +64,15 @@ class RowRules:
             unpack_times(subject.call_times)
 
     def _check_room(self, packed: bytes) -> None:
-        """Raw times are packed in the records, which are packed in the file: a little can become very much."""
+        """Raw times are packed in records, which are packed in the file: a small file can unpack to very much."""
         self._room_bytes -= unpacked_size(packed)
         if self._room_bytes < 0:
-            raise ValueError("its raw times would become far more than runs need")
+            raise ValueError("its raw times would unpack to far more than runs need")
 
 
 def _add(seen: set[Any], value: object, what: str) -> None:
     if value in seen:
-        raise ValueError(f"the {what} {str(value)[:80]!r} is there twice")
+        raise ValueError(f"the {what} {str(value)[:80]!r} occurs twice")
     seen.add(value)
 
 
@@ -96,13 +96,13 @@ def _check_run(run: RunRow) -> None:
     elif run.record_type in kinds():
         from_document(run.record, kinds()[run.record_type])
     else:
-        raise ValueError(f"it holds a {run.record_type[:80]!r}, which this onnxperf cannot read; use a newer one")
+        raise ValueError(f"this onnxperf cannot read a {run.record_type[:80]!r}; use a newer onnxperf")
 
 
 def _check_times(started: str, finished: str | None) -> None:
     for text in (started, *([] if finished is None else [finished])):
         if not _TIME_OF_DAY.fullmatch(text) or not is_time(text):
-            raise ValueError(f"{text[:80]!r} is not a time of day")
+            raise ValueError(f"{text[:80]!r} is not a valid time")
 
 
 def _check_documents(machine: str | None, versions: str) -> None:

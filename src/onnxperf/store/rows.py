@@ -1,4 +1,4 @@
-"""Records into rows and back, within a transaction of the caller."""
+"""Converts records to rows and back, within the caller's transaction."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NEVER = "1970-01-01T00:00:00.000000+00:00"
 
 
 class Trouble(Struct, frozen=True, kw_only=True):
-    """What is known about an attempt that went wrong."""
+    """Details of a failed attempt."""
 
     reason: str = ""
     signal: int | None = None
@@ -43,22 +43,22 @@ class RunHead(Struct, frozen=True):
 
 
 def time_of_day() -> str:
-    """Now, as the tables have it."""
+    """The current time, in the format of the tables."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def head_of(bench: Bench) -> str:
-    """What is left of a bench when machine and cases have gone to columns of their own."""
+    """The rest of a bench after its machine and cases are moved to separate columns."""
     return to_document(RunHead(bench.version, bench.command))
 
 
 def options_of(topic: str) -> str:
-    """What was measured, as the document in which `runs` finds it without reading records."""
+    """The topic, as the document in which `runs` finds it without reading records."""
     return to_document({_TOPIC: plain(topic)} if topic else {})
 
 
 def versions_of(machine: Machine | None) -> str:
-    """The versions of a machine as a document of their own, which is easy to query."""
+    """The versions of a machine as a separate document, which is easy to query."""
     return to_document(machine.versions if machine is not None else {})
 
 
@@ -66,7 +66,7 @@ def versions_of(machine: Machine | None) -> str:
 
 
 def write_tags(connection: Connection, run: int, tags: Mapping[str, str]) -> None:
-    """Give a run tags, in place of those of the same names."""
+    """Set tags of a run, replacing those with the same names."""
     named = {plain(name): plain(value) for name, value in tags.items()}
     connection.execute(delete(schema.tags).where(schema.tags.c.run == run, schema.tags.c.name.in_(named)))
     if named:
@@ -75,7 +75,7 @@ def write_tags(connection: Connection, run: int, tags: Mapping[str, str]) -> Non
 
 
 def give_up_running(connection: Connection, run: int) -> None:
-    """Cases whose process is gone wait again; what it had begun is an attempt that crashed."""
+    """Reset running cases whose process is gone to pending; their last attempt counts as crashed."""
     ours = select(schema.cases.c.id).where(schema.cases.c.run == run)
     stale = update(schema.attempts).where(schema.attempts.c.case.in_(ours), schema.attempts.c.status == "running")
     connection.execute(
@@ -89,7 +89,7 @@ def give_up_running(connection: Connection, run: int) -> None:
 
 
 def kept_runs(connection: Connection, limit: int | None, *conditions: Any) -> list[KeptRun]:
-    """Runs, the newest first: by their start, as runs that waited or were imported are written later."""
+    """Runs, newest first: by start time, as spooled and imported runs are written later."""
     total = select(func.count()).where(schema.cases.c.run == schema.runs.c.id)
     done = total.where(schema.cases.c.status.not_in(_UNFINISHED))
     columns = (schema.runs, total.scalar_subquery().label("cases"), done.scalar_subquery().label("done"))
@@ -102,7 +102,7 @@ def kept_runs(connection: Connection, limit: int | None, *conditions: Any) -> li
 
 
 def has_tag(tag: tuple[str, str]) -> Any:
-    """The condition that a run has a tag; of a commit, the start is enough."""
+    """The condition that a run has a tag; for a commit, a prefix is enough."""
     name, value = map(plain, tag)
     same = schema.tags.c.value == value
     if name == COMMIT:
@@ -111,7 +111,7 @@ def has_tag(tag: tuple[str, str]) -> Any:
 
 
 def _tags_between(connection: Connection, oldest: int, newest: int) -> dict[int, dict[str, str]]:
-    """Tags of these two runs, and of all between them."""
+    """Tags of these two runs, and of all runs between them."""
     found: dict[int, dict[str, str]] = {}
     columns = (schema.tags.c.run, schema.tags.c.name, schema.tags.c.value)
     for number, name, value in connection.execute(select(*columns).where(schema.tags.c.run.between(oldest, newest))):
@@ -125,7 +125,7 @@ def owner_in(row: Row[Any]) -> Owner | None:
 
 
 def read_bench(connection: Connection, row: Row[Any]) -> Bench:
-    """A bench with all its raw blocks; cases that were never finished are left out."""
+    """A bench with all raw blocks; unfinished cases are left out."""
     head = from_document(row.record, RunHead)
     machine = from_document(row.machine, Machine)
     cases = tuple(finished_cases(connection, row.id).values())
@@ -133,7 +133,7 @@ def read_bench(connection: Connection, row: Row[Any]) -> Bench:
 
 
 def finished_cases(connection: Connection, run: int) -> dict[str, Case]:
-    """What the last finished attempt of every case found, by key, in the order in which the cases were planned."""
+    """The result of every case's last finished attempt, by key, in the planned order."""
     return {key: _read_case(connection, attempt, record) for key, attempt, record in _last_finished(connection, run)}
 
 
@@ -157,18 +157,18 @@ def _kept_run(row: Row[Any], tags: dict[str, str]) -> KeptRun:
     }
     try:
         run = decoded(fields, KeptRun)
-    except DamagedRecord as error:  # SQLite keeps anything in any column
+    except DamagedRecord as error:  # SQLite stores anything in any column
         raise StoreError(f"row {row.id} of the table of runs is damaged: {error}") from error
     return replace(run, command=masked(run.command), tags=dict(sorted(run.tags.items())))
 
 
 def _time_in(text: object) -> str:
-    """A time of day; one that older versions took from a bundle unread is 1970, as one run must not cost the list."""
+    """A time; invalid ones, accepted by older versions from a bundle, become 1970, so that the list still works."""
     return text if isinstance(text, str) and is_time(text) else _NEVER
 
 
 def _last_finished(connection: Connection, run: int) -> list[tuple[str, int, str]]:
-    """Keys of the cases, number and record of the last finished attempt of each."""
+    """Key of each case, with number and record of its last finished attempt."""
     numbers = (
         select(schema.attempts.c.case, schema.cases.c.key, func.max(schema.attempts.c.number).label("number"))
         .join(schema.cases)

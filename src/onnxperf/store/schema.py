@@ -1,4 +1,4 @@
-"""The tables as queries see them; `migrations` makes them, and a test compares the two."""
+"""The tables as used in queries; `migrations` creates them, and a test compares the two."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SUBJECT_NUMBERS = (
     "speedup_low",
     "speedup_high",
 )
-"""Fields of a subject that are columns, for queries in SQL."""
+"""Fields of a subject that are also columns, for SQL queries."""
 HISTORY_NUMBERS = ("time_ns", "yardstick_ns")
 """Undisturbed times of a subject and of the yardstick of its case."""
 
@@ -34,7 +34,7 @@ runs = Table(
     Column("name", Text, nullable=False),  # what people type
     Column("kind", Text, nullable=False),
     Column("command", Text, nullable=False),
-    Column("started", Text, nullable=False),  # ISO 8601, UTC, as all times of day here
+    Column("started", Text, nullable=False),  # ISO 8601, UTC, like all times here
     Column("finished", Text),
     Column("status", Text, nullable=False),
     Column("answer", Text, nullable=False),
@@ -43,7 +43,7 @@ runs = Table(
     Column("versions", Text, nullable=False),
     Column("options", Text, nullable=False),
     Column("record_type", Text, nullable=False),
-    Column("record", Text, nullable=False),  # of a Bench: all but machine and cases
+    Column("record", Text, nullable=False),  # for a Bench: all but machine and cases
     Column("uid", Text, nullable=False),  # the same run in any other store
 )
 
@@ -80,7 +80,7 @@ attempts = Table(
     Column("machine", Text),
     Column("versions", Text, nullable=False),
     Column("record", Text),  # the Case without its subjects; null until it is finished
-    Column("uid", Text),  # the same attempt when it is written again, as its first writing may have succeeded
+    Column("uid", Text),  # identifies an attempt that is rewritten, as the first write may have succeeded
 )
 
 subjects = Table(
@@ -98,8 +98,8 @@ subjects = Table(
     Column("reason", Text, nullable=False),
     Column("verdict", Text),
     *(Column(name, Double) for name in (*SUBJECT_NUMBERS, *HISTORY_NUMBERS)),
-    Column("record", Text, nullable=False),  # the Subject without its raw times: what counts where a column differs
+    Column("record", Text, nullable=False),  # the Subject without its raw times: authoritative if a column differs
     Column("blocks", LargeBinary, nullable=False),
     Column("call_times", LargeBinary, nullable=False),
-    Column("origin", Text),  # what a history keeps apart, without reading records; null if it is that of the run
+    Column("origin", Text),  # distinguishes series of a history without reading records; null if as in the run
 )

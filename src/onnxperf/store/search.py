@@ -1,4 +1,4 @@
-"""Runs found by words and filters, page by page, without a look into their records."""
+"""Finds runs by words and filters, page by page, without reading their records."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from onnxperf.store.documents import plain
 from onnxperf.store.owner import state_of
 
 _WORDS = 8
-"""Words of a search beyond which the rest is ignored: each one reads every run."""
+"""Maximum number of words in a search; the rest is ignored, as each word scans every run."""
 _TAGS = 40
-"""Tags that are offered, the most frequent first: of commits there are as many as runs."""
+"""Number of suggested tags, most frequent first: there are as many commits as runs."""
 _CPU = '{"cpu":'
-"""How the document of a machine begins."""
+"""Prefix of a machine's document."""
 _AFTER_CPU = ',"vector_extensions"'
 _TOPIC = '%"topic":"%'
 _ESCAPE = "\\"
 
 
 class RunSearch(Struct, frozen=True, kw_only=True):
-    """What runs must have; an empty text asks for nothing."""
+    """The criteria of a search; empty texts are ignored."""
 
     text: str = ""
-    """Words that all occur in the id, the command, the answer, the topic or a tag, in any case."""
+    """Words that must all occur in the id, command, answer, topic or a tag, ignoring case."""
     kind: str = ""
     """bench, sweep, profile, check…"""
     status: str = ""
@@ -44,22 +44,22 @@ class FoundRun(Struct, frozen=True, kw_only=True):
     """A run in a list."""
 
     run: KeptRun
-    """The run without what it measured."""
+    """The run without its measurements."""
     machine: str = ""
-    """Model of the processor; empty where that is unknown."""
+    """Model of the processor; empty if unknown."""
 
 
 class FoundRuns(Struct, frozen=True, kw_only=True):
-    """One page of the runs that were searched for."""
+    """One page of the runs found."""
 
     runs: tuple[FoundRun, ...] = ()
-    """The newest first."""
+    """Newest first."""
     total: int = 0
-    """All that were found, on every page."""
+    """The number of runs on all pages."""
 
 
 class FilterValues(Struct, frozen=True, kw_only=True):
-    """What the runs of a store can be filtered by."""
+    """Filter values for the runs of a store."""
 
     kinds: tuple[str, ...] = ()
     statuses: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class FilterValues(Struct, frozen=True, kw_only=True):
 
 
 class KnownModel(Struct, frozen=True, kw_only=True):
-    """A model that races of the store have measured."""
+    """A model measured by races in the store."""
 
     model: str
     """Its label."""
@@ -79,7 +79,7 @@ class KnownModel(Struct, frozen=True, kw_only=True):
 
 
 def search_runs(connection: Connection, wanted: RunSearch, limit: int = 50, offset: int = 0) -> FoundRuns:
-    """A page of the runs that have all that is wanted, the newest first."""
+    """A page of the runs that meet all criteria, newest first."""
     run = schema.runs.c
     conditions = _conditions(connection, wanted)
     total = connection.execute(select(func.count()).select_from(schema.runs).where(*conditions)).scalar_one()
@@ -99,7 +99,7 @@ def with_machines(connection: Connection, runs: Sequence[KeptRun]) -> list[Found
 
 
 def filter_values(connection: Connection) -> FilterValues:
-    """What there is to choose from."""
+    """The available filter values."""
     run, tag = schema.runs.c, schema.tags.c
 
     def values(query: Select[Any]) -> list[Any]:
@@ -140,10 +140,10 @@ def _conditions(connection: Connection, wanted: RunSearch) -> list[ColumnElement
 
 
 def _holds(word: str) -> ColumnElement[bool]:
-    """Whether a run has a word somewhere."""
+    """Whether a run contains a word."""
     run, tag = schema.runs.c, schema.tags.c
     tagged = select(tag.run).where((tag.name + "=" + tag.value).icontains(word, autoescape=True))
-    in_topic = _TOPIC + _literally(json.dumps(word)[1:-1]) + "%"  # as the document spells it
+    in_topic = _TOPIC + _literally(json.dumps(word)[1:-1]) + "%"  # escaped as in the document
     return or_(
         *(column.icontains(word, autoescape=True) for column in (run.name, run.command, run.answer)),
         run.options.ilike(in_topic, escape=_ESCAPE),
@@ -152,14 +152,14 @@ def _holds(word: str) -> ColumnElement[bool]:
 
 
 def _literally(text: str) -> str:
-    """A text in which LIKE finds no sign of its own."""
+    """A text escaped for LIKE."""
     for sign in (_ESCAPE, "%", "_"):
         text = text.replace(sign, _ESCAPE + sign)
     return text
 
 
 def _has_status(connection: Connection, status: str) -> ColumnElement[bool]:
-    """The status as lists show it: a run whose process is gone is interrupted, whatever its row says."""
+    """The status as shown in lists: a run whose process is gone is interrupted, whatever its row contains."""
     run = schema.runs.c
     if status == "interrupted":
         return or_(run.status == status, run.id.in_(_lost(connection)))
@@ -169,13 +169,13 @@ def _has_status(connection: Connection, status: str) -> ColumnElement[bool]:
 
 
 def _lost(connection: Connection) -> list[int]:
-    """Runs that were never finished, and whose process is gone."""
+    """Unfinished runs whose process is gone."""
     running = connection.execute(select(schema.runs).where(schema.runs.c.status == "running"))
     return [row.id for row in running if state_of(rows.owner_in(row)) == "dead"]
 
 
 def _cpu(connection: Connection) -> ColumnElement[str]:
-    """The model of the processor as JSON: what the document of the machine begins with, so nothing is parsed."""
+    """The model of the processor as JSON: the prefix of the machine's document, so nothing is parsed."""
     position = func.strpos if connection.dialect.name == "postgresql" else func.instr
     machine, start = schema.runs.c.machine, len(_CPU) + 1
     cpu: ColumnElement[str] = func.substr(machine, start, func.abs(position(machine, _AFTER_CPU) - start))
@@ -183,7 +183,7 @@ def _cpu(connection: Connection) -> ColumnElement[str]:
 
 
 def _text(value: str | None) -> str:
-    """A JSON text as it reads; empty for what is none."""
+    """The decoded JSON text; empty for other values."""
     try:
         text = json.loads(value or "")
     except ValueError:

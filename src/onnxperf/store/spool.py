@@ -1,4 +1,4 @@
-"""The spool: results that wait in files of their own while their store cannot be written."""
+"""The spool: results that wait in separate files while their store cannot be written."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ _PLACE = "store.txt"
 _KEY = re.compile(r"[0-9a-f]{16}")
 _LONGEST_PLACE = 500
 _ABANDONED_S = 24 * 3600
-"""A file that is still not whole by then was left by a process that is gone."""
+"""Age after which an incomplete file was left by a dead process."""
 
 
 class Flushed(NamedTuple):
-    """What became of the files that waited."""
+    """What happened to the waiting files."""
 
     results: int
-    """Cases and whole runs that were written; steps such as the end of a run are not counted."""
+    """Number of cases and whole runs written; steps such as the end of a run are not counted."""
     names: dict[str, str]
-    """Names of runs that were taken, and those that the store gave instead."""
+    """Names of runs that were taken, with their new names in the store."""
     damaged: tuple[Path, ...]
-    """Files that cannot be read, or that the store cannot take: set aside."""
+    """Files set aside because they cannot be read, or because the store rejects them."""
     failure: StoreError | None
-    """Why the rest waits on."""
+    """Why the rest is still waiting."""
     refused: StoreError | None = None
-    """Why nothing is read: the folder is not this user's."""
+    """Why nothing is read: the folder belongs to another user."""
 
 
 class Waiting(NamedTuple):
@@ -57,10 +57,10 @@ class Waiting(NamedTuple):
 
 
 class Spool:
-    """What waits for one store: a bundle per write, each complete or not there at all.
+    """The results waiting for one store: one bundle per write, each complete or absent.
 
-    Several processes may write and flush at once, without a lock: the unique names in every file make the second
-    writing of it a step that changes nothing.
+    Several processes may write and flush at once, without a lock: every file contains unique names, so writing it twice
+    has no effect.
     """
 
     def __init__(self, url: URL, place: str) -> None:
@@ -68,7 +68,7 @@ class Spool:
         self.folder = spool_folder() / _key(url)
 
     def add(self, run: RunRow, cases: Iterable[CaseRow] = (), result: bool = True) -> None:
-        """Keep a write for later; when this returns, it survives the end of this process and of the machine."""
+        """Keep a write for later; once this returns, it survives the end of this process and of the machine."""
         name = f"{time.time_ns():020}-{new_uid()}{_RESULT if result else _STEP}"
         part = self.folder / f".{name}.part"
         try:
@@ -91,11 +91,11 @@ class Spool:
                 part.unlink(missing_ok=True)
 
     def files(self) -> list[Path]:
-        """What waits, the oldest first."""
+        """The waiting files, oldest first."""
         return sorted(_files(self.folder, _RESULT) + _files(self.folder, _STEP))
 
     def flush(self, store: Store) -> Flushed:
-        """Write what waits, in its order, until the store fails."""
+        """Write the waiting files in order, until the store fails."""
         results, names, damaged = 0, dict[str, str](), list[Path]()
         failure = None
         try:
@@ -119,20 +119,20 @@ class Spool:
 
 
 def _written(path: Path, store: Store) -> dict[str, str]:
-    """Write a file that waits; returns names that were taken, and those that the store gave instead."""
+    """Write a waiting file; returns names that were taken, with their new names in the store."""
     with open_bundle(path, open_own) as runs:
         names = {(row := run.row()).name: store.merge(row, run) for run in runs}
     return {wanted: name for wanted, name in names.items() if wanted != name}
 
 
 def spool_folder() -> Path:
-    """Where results wait: named by ONNXPERF_SPOOL, or in the user's data directory."""
+    """The folder of waiting results: set in ONNXPERF_SPOOL, or in the user's data directory."""
     named = os.environ.get(VARIABLE)
     return Path(named).expanduser().absolute() if named else platformdirs.user_data_path("onnxperf") / "spool"
 
 
 def waiting() -> list[Waiting]:
-    """The results that wait, for each store."""
+    """The results that wait for each store."""
     found = []
     with contextlib.suppress(OSError):
         for folder in sorted(filter(_is_key, spool_folder().iterdir())):
@@ -141,7 +141,7 @@ def waiting() -> list[Waiting]:
 
 
 def _waiting_in(folder: Path) -> list[Waiting]:
-    """The results in one folder; none if it is not this user's."""
+    """The results in one folder; none if it belongs to another user."""
     with contextlib.suppress(StoreError):
         _check(folder)
         results = len([each for each in _files(folder, _RESULT) if stat.S_ISREG(each.lstat().st_mode)])
@@ -150,7 +150,7 @@ def _waiting_in(folder: Path) -> list[Waiting]:
 
 
 def _check(folder: Path) -> None:
-    """Refuse a folder that is there and not this user's."""
+    """Reject an existing folder of another user."""
     with contextlib.suppress(OSError):
         if folder.exists():
             check_own(folder.parent, _is_key)
@@ -158,12 +158,12 @@ def _check(folder: Path) -> None:
 
 
 def _is_key(folder: Path) -> bool:
-    """Whether a folder is called like one for a store."""
+    """Whether a folder's name is that of a store's key."""
     return _KEY.fullmatch(folder.name) is not None
 
 
 def _key(url: URL) -> str:
-    """A name for a store that is the same with and without its password, and from which neither can be found."""
+    """A name for a store, the same with and without its password, from which neither can be recovered."""
     shown = {name: value for name, value in url.query.items() if masked(f"{name}=x") == f"{name}=x"}
     bare = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, shown).render_as_string()
     return hashlib.sha256(bare.encode("utf-8", "surrogateescape")).hexdigest()[:16]
@@ -199,7 +199,7 @@ def _remove_abandoned(folder: Path) -> None:
 
 
 def _make_permanent(folder: Path) -> None:
-    """Write the names in a folder to the disk, where the system can."""
+    """Flush the file names in a folder to the disk, if the system supports it."""
     if os.name == "posix":
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
 """The built-in models and the demo."""
 
 PREFIX = "zoo:"
-"""How the name of a built-in model begins wherever a model is taken."""
+"""The prefix of built-in models, wherever a model is accepted."""

@@ -30,20 +30,20 @@ ZOO: dict[str, tuple[str, ...]] = {
     "tiny-linear": ("sklearn",),
     "yardstick": (zoo_models.PLAIN,),
 }
-"""The frameworks that each model can be built in; the first is the default."""
+"""The frameworks in which each model can be built; the first is the default."""
 
 _REVISION = 2
-"""Raised when a change here invalidates what lies in caches."""
+"""Incremented when a change here invalidates cached models."""
 _MORE_LIBRARIES: dict[str, Libraries] = {
     "torch": {"transformers": ("transformers",), "safetensors": ("safetensors",)},
 }
-"""What a build needs beyond what its framework does for a conversion."""
+"""What a build needs in addition to what its framework needs for a conversion."""
 _KERAS_HUB: Libraries = {"keras_hub": ("keras-hub",)}
 
 
 @dataclass(frozen=True)
 class ZooEntry:
-    """A model of the zoo, as ONNX and as what it was exported from."""
+    """A model of the zoo, as ONNX and in its source framework."""
 
     name: str
     framework: str
@@ -51,36 +51,36 @@ class ZooEntry:
 
     @property
     def onnx(self) -> Path:
-        """The ONNX file; its changing sizes are named batch and seq."""
+        """The ONNX file; its free sizes are named batch and seq."""
         return self.folder / f"{self.name}.onnx"
 
     @property
     def saved_model(self) -> Path | None:
-        """The folder of TensorFlow's saved_model, where the model is one of Keras."""
+        """The saved_model folder, for Keras models."""
         return self.folder / zoo_models.SAVED_MODEL if self.framework == "tensorflow" else None
 
     @property
     def inputs(self) -> tuple[zoo_models.ZooTensor, ...]:
-        """Inputs of the ONNX file in their order, known before it is built."""
+        """Inputs of the ONNX file in order, known before it is built."""
         return zoo_models.signature(self.name, self.framework).inputs
 
     @property
     def input_names(self) -> tuple[str, ...]:
-        """Names of these."""
+        """Names of the inputs."""
         return tuple(each.name for each in self.inputs)
 
     @property
     def ranges(self) -> dict[str, tuple[float, float]]:
-        """Bounds of inputs that are indices: tf2onnx hides from us which table they look into."""
+        """Bounds of inputs that are indices: tf2onnx hides which table they index."""
         return {each.name: (0, each.values - 1) for each in self.inputs if each.values is not None}
 
     @property
     def load(self) -> Callable[[], object]:
-        """A function that returns the source: a torch module, a Keras model or an estimator; cheap to send."""
+        """A function that returns the source: a torch module, a Keras model or an estimator; cheap to pickle."""
         return partial(zoo_models.load, self.name, self.framework, self.folder)
 
     def subjects(self, device: str = "cpu") -> dict[str, Callable[..., object]]:
-        """Everything of the framework that can race against the ONNX file, by name; loaded only in a worker."""
+        """The framework's subjects that can race against the ONNX file, by name; loaded only in a worker."""
         if self.framework == zoo_models.PLAIN:
             raise BadOption(f"{PREFIX}{self.name} was not converted from anything", option="against")
         framework = find_framework(self.framework)
@@ -95,20 +95,20 @@ class ZooEntry:
 
 
 def zoo_model(name: str, framework: str | None = None, say: Callable[[str], None] = lambda _text: None) -> ZooEntry:
-    """A model of the zoo, built now unless it was before; `name` with or without zoo:.
+    """A model of the zoo, built now if necessary; `name` with or without zoo:.
 
     `say` receives a line when a build begins: large ones take minutes.
     """
     entry = find_entry(name, framework)
     draft = _draft_folder(entry)
     if draft is not None:
-        say(f"building {PREFIX}{entry.name} with {entry.framework}; this happens once and may take minutes")
+        say(f"building {PREFIX}{entry.name} with {entry.framework}; this happens only once and may take minutes")
         _build(entry, draft)
     return entry
 
 
 def _draft_folder(entry: ZooEntry) -> Path | None:
-    """Where a model is built; None if that was done before."""
+    """The folder to build a model in; None if it is already built."""
     try:
         if entry.onnx.is_file():
             return None
@@ -117,12 +117,12 @@ def _draft_folder(entry: ZooEntry) -> Path | None:
     except OSError as error:
         raise BadInput(
             f"{PREFIX}{entry.name} cannot be built in {entry.folder.parent} ({error.strerror}); "
-            "choose another folder for caches: XDG_CACHE_HOME=FOLDER"
+            "choose another cache folder: XDG_CACHE_HOME=FOLDER"
         ) from error
 
 
 def find_entry(name: str, framework: str | None = None) -> ZooEntry:
-    """A model of the zoo, built or not; what the zoo or this installation lacks is refused."""
+    """A model of the zoo, built or not; rejects what the zoo or this installation does not provide."""
     name = name.removeprefix(PREFIX)
     if name not in ZOO:
         raise BadOption.unknown("model of the zoo", name, [f"{PREFIX}{each}" for each in ZOO])
@@ -134,14 +134,14 @@ def find_entry(name: str, framework: str | None = None) -> ZooEntry:
 
 
 def zoo_folder() -> Path:
-    """Where built models are kept; it may be deleted at any time."""
+    """The folder of built models, which may be deleted at any time."""
     return platformdirs.user_cache_path("onnxperf") / "zoo"
 
 
 def _versions(name: str, framework: str) -> list[str]:
-    """Names and versions of what builds a model, found without importing any of it."""
+    """Names and versions of the packages that build a model, found without importing them."""
     if framework == zoo_models.PLAIN:
-        return []  # its bytes are the same whatever writes them
+        return []  # its bytes do not depend on versions
     needed = {**find_framework(framework).libraries, **_MORE_LIBRARIES.get(framework, {})}
     if framework == "tensorflow" and "bert" in name:
         needed |= _KERAS_HUB
@@ -152,7 +152,7 @@ def _versions(name: str, framework: str) -> list[str]:
 
 
 def _build(entry: ZooEntry, draft: Path) -> None:
-    """In a process of its own: frameworks are large, print a lot, and may conflict with each other."""
+    """Build in a separate process: frameworks are large, print a lot, and may conflict with each other."""
     try:
         command = [sys.executable, "-P", "-m", zoo_models.__name__, entry.name, entry.framework, str(draft)]
         paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
@@ -168,7 +168,7 @@ def _build(entry: ZooEntry, draft: Path) -> None:
         if done.returncode != 0:
             said = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"exit code {done.returncode}"]
             raise BadInput(f"{PREFIX}{entry.name} cannot be built with {entry.framework}: {said[-1].strip()}")
-        with contextlib.suppress(OSError):  # another process was faster; what it built is the same
+        with contextlib.suppress(OSError):  # another process was faster; its result is the same
             draft.replace(entry.folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)

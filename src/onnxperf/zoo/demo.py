@@ -1,4 +1,4 @@
-"""The model of `onnxperf demo`, small but real, and the names of its files."""
+"""The model of `onnxperf demo`, small but realistic, and the names of its files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the models of the zoo are built, stored and brought back; run as a program, it builds one of them."""
+"""How the models of the zoo are built, stored and loaded; run as a program, it builds one of them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from onnxperf.errors import required
 
 SEED = 0
 OPSET = 18
-"""Of the Keras exports: the latest of tf2onnx."""
+"""Opset of the Keras exports: the latest of tf2onnx."""
 
 _WEIGHTS = {"torch": "weights.safetensors", "tensorflow": "model.keras", "sklearn": "weights.npz"}
 SAVED_MODEL = "saved_model"
 PLAIN = "onnx"
-"""Stands for a framework where a model is written as ONNX at once."""
+"""Stands for a framework if a model is written directly as ONNX."""
 
-# Parameters that are missing have the values of the original papers, which are the libraries' defaults.
+# Missing parameters have the values of the original papers, which are the libraries' defaults.
 _BERT_SIZES: dict[str, dict[str, int]] = {
     "bert-base": {
         "vocab_size": 30522,
@@ -50,24 +50,24 @@ _RESNET_SIZES: dict[str, dict[str, Any]] = {
     },
 }
 _KERAS_BERT_INPUTS = {"attention_mask": "padding_mask", "input_ids": "token_ids", "token_type_ids": "segment_ids"}
-"""Names of inputs as torch has them, in the order of Keras, which sorts them; and what keras_hub calls them."""
+"""Torch's input names, in the sorted order of Keras, with the corresponding names in keras_hub."""
 _PIXELS = {"resnet50": 224, "tiny-resnet": 32}
 _IMAGE = "pixel_values"
-"""The input of the networks for images, in every framework."""
+"""The input of the image networks, in every framework."""
 
 
 class ZooTensor(NamedTuple):
-    """An input or output of a model: its sizes, where a name stands for a size that may change."""
+    """An input or output of a model: its sizes, with names for free ones."""
 
     name: str
     dtype: str
     shape: tuple[int | str, ...]
     values: int | None = None
-    """How many numbers from 0 on a tensor of indices may hold."""
+    """The exclusive upper bound of an index tensor's values."""
 
 
 class ZooSignature(NamedTuple):
-    """What goes into a model, and what comes out of it."""
+    """Inputs and outputs of a model."""
 
     inputs: tuple[ZooTensor, ...]
     outputs: tuple[ZooTensor, ...]
@@ -79,12 +79,12 @@ def signature(name: str, framework: str) -> ZooSignature:
 
 
 def build(name: str, framework: str, folder: Path) -> None:
-    """Make a model with random weights, and write it and its ONNX file into a folder."""
+    """Build a model with random weights, and write it and its ONNX file into a folder."""
     _BUILDERS[framework](name, folder)
 
 
 def load(name: str, framework: str, folder: Path) -> object:
-    """The very model that the ONNX file was exported from."""
+    """The source model from which the ONNX file was exported."""
     return _LOADERS[framework](name, folder)
 
 
@@ -152,7 +152,7 @@ def _build_torch(name: str, folder: Path) -> None:
     torch.manual_seed(SEED)
     module = _torch_module(name)
     shape = signature(name, "torch")
-    # No size may be 0 or 1 here: the exporter would take it for a constant.
+    # No size may be 0 or 1 here: the exporter would treat it as a constant.
     samples = {
         each.name: torch.zeros([size if isinstance(size, int) else 2 + at for at, size in enumerate(each.shape)]).to(
             getattr(torch, each.dtype)
@@ -208,7 +208,7 @@ def _keras_bert(name: str) -> Any:
 
 
 def _tiny_keras_resnet(name: str) -> Any:
-    """A stem and two residual blocks: Keras' own builder of small ones is not public."""
+    """A stem and two residual blocks: Keras' own builder for small ones is not public."""
     keras = required("keras", "tensorflow")
     layers = keras.layers
     sizes, pixels = _RESNET_SIZES[name], _PIXELS[name]
@@ -310,7 +310,7 @@ _LOADERS: dict[str, Callable[[str, Path], object]] = {
 
 
 def _name_sizes(proto: Any, tensors: Sequence[ZooTensor]) -> None:
-    """Give the sizes of inputs and outputs the names that a user will set them by."""
+    """Name the sizes of inputs and outputs as users will set them."""
     values = {value.name: value for value in (*proto.graph.input, *proto.graph.output)}
     for tensor in tensors:
         del values[tensor.name].type.tensor_type.shape.dim[:]
@@ -320,7 +320,7 @@ def _name_sizes(proto: Any, tensors: Sequence[ZooTensor]) -> None:
                 added.dim_param = size
             else:
                 added.dim_value = size
-    del proto.graph.value_info[:]  # they have other names for the same sizes
+    del proto.graph.value_info[:]  # they use other names for the same sizes
 
 
 if __name__ == "__main__":

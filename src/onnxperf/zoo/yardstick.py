@@ -1,4 +1,4 @@
-"""The yardstick: a small fixed model by whose time runs are compared that were not measured in turn."""
+"""The yardstick: a small fixed model whose time makes runs comparable that were not measured in turn."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from onnx import TensorProto, helper, numpy_helper
 
 BATCH = 16
 WIDTHS = (64, 256, 256, 64)
-"""Of the input and of the layers: about 100 us a call with one thread, between a cache-bound model and a large one."""
+"""Size of the input and the layers: about 100 µs per call with one thread, between cache-bound and large models."""
 _FIRST, _STEP, _VALUES = 12345, 7919, 4093
-"""Weights follow from whole numbers, so that their bytes are the same wherever they are made."""
+"""Weights are derived from integers, so that their bytes are the same everywhere."""
 
 
 def yardstick_model() -> onnx.ModelProto:
-    """A perceptron of three layers; nothing of it may ever change, or stored runs lose what they are compared by."""
+    """A perceptron of three layers; it must never change, or stored runs can no longer be compared."""
     nodes, weights, value = [], [], "X"
     for number, (width, height) in enumerate(pairwise(WIDTHS)):
         name = f"W{number}"

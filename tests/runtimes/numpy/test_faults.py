@@ -64,7 +64,7 @@ def test_an_error_names_the_node_the_operator_and_the_cause(case: str) -> None:
 def test_an_initialiser_that_cannot_be_read_is_named() -> None:
     model = one("Neg", ["X"])
     model.graph.initializer.append(TensorProto(name="half", data_type=1, dims=[2**40], raw_data=b"12345678"))
-    with pytest.raises(BadModel, match=r"^the numpy runtime cannot compile initialiser 'half': ValueError: "):
+    with pytest.raises(BadModel, match=r"^the numpy runtime cannot compile initializer 'half': ValueError: "):
         NumpySession(model)
 
 

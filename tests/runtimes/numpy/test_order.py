@@ -104,7 +104,7 @@ CONTRADICTIONS = {
     ),
     "an input that nothing computes": (
         "g (float[2] X) => (float[2] Y) { Y = Add(X, Z) }",
-        r"^the node of 'Y' \(Add\) reads 'Z', which is not an input, an initialiser or the result of a node$",
+        r"^the node of 'Y' \(Add\) reads 'Z', which is not an input, an initializer or the result of a node$",
     ),
     "an input of a body that nothing computes": (
         "g (float[2] X, bool C) => (float[2] Y) { Y = If (C) <then_branch = t () => (float[2] P) { P = Neg(Z) },"

@@ -9,7 +9,7 @@ from onnxperf.records.profile import NodeTime, Profile, sum_of
 
 
 def share_of(profile: Profile, nodes: Collection[NodeTime]) -> float | None:
-    """Part of the time in all nodes that some of them take; None where the trace shows no time."""
+    """Part of the time in all nodes that some of them take; None if the trace shows no time."""
     everything = profile.usual_nodes_us
     return min(1.0, sum_of(nodes) / everything) if everything and nodes else None
 

@@ -68,7 +68,7 @@ def live_sets(graph: Graph, sizes: Mapping[str, int]) -> LiveSets:
 
     A tensor is alive from the node that makes it to the last one that reads it, or to the end if it is an output. This
     is the least that any runtime needs which executes one node after the other, so it counts what all of them need:
-    an operator of `APART` has its inputs and outputs beside each other, one of `OVERWRITING` may write over an input
+    an operator of `APART` has its inputs and outputs next to each other, one of `OVERWRITING` may write over an input
     that ends there, and the result of any other (Reshape, Transpose, Slice, one that is not known…) may be a view of
     its first input, unless it is larger than that. What is made of constants alone is made when the model is loaded.
     What a body reads from outside stays alive while its node runs, and what it returns becomes the node's outputs.

@@ -16,7 +16,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
         facts.inspection,
         "layernorm",
         "unfused LayerNormalization",
-        "export with opset 17 or newer, where it is a single node",
+        "export with opset 17 or newer (a single node)",
         (Trial(name="rewrite layernorm", rewrite="layernorm"),),
     )
     if found is not None:

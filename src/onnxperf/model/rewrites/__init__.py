@@ -1,1 +1,1 @@
-"""Rewrites of a model that may make it faster, one file each; `base` first, `find` has their names."""
+"""Rewrites of a model that may make it faster, one per file; see `base` first, and `find` for their names."""

@@ -1,4 +1,4 @@
-"""Products and sums in a graph as they are meant, however they are spelled."""
+"""The meaning of products and sums in a graph, however they are spelled."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onnxperf.model.rewrites.base import FLOATS, EditedModel, is_op
 _MOST_STEPS = 32
 _MOST_TERMS = 4
 _TOLERANCE = 2e-3
-"""Of a constant: exporters write 0.7978845608, 0.797885 and what float16 makes of it."""
+"""Tolerance of constants: exporters write 0.7978845608, 0.797885, or its float16 rounding."""
 
 
 class ScaledTerms(Struct, frozen=True):
@@ -20,7 +20,7 @@ class ScaledTerms(Struct, frozen=True):
 
     factor: float
     terms: tuple[str, ...]
-    """Sorted; one that is squared stands here twice."""
+    """Sorted; a squared tensor is listed twice."""
 
 
 def near(value: float | None, wanted: float) -> bool:
@@ -29,7 +29,7 @@ def near(value: float | None, wanted: float) -> bool:
 
 
 def origin(edited: EditedModel, name: str) -> str:
-    """The tensor itself, before nodes that hand it on: Identity, a Cast between floats, a Reshape to its own shape."""
+    """The tensor before nodes that pass it on: Identity, a Cast between floats, a Reshape to the same shape."""
     for _ in range(_MOST_STEPS):
         node = edited.makers.get(name)
         if node is None or not node.input or not _hands_on(edited, name):
@@ -52,7 +52,7 @@ def _hands_on(edited: EditedModel, name: str) -> bool:
 
 
 def product(edited: EditedModel, name: str, whole: Collection[str] = ()) -> ScaledTerms:
-    """What a tensor is a product of; those in `whole` are not taken apart."""
+    """The factors of a tensor; those in `whole` are not split."""
     factor, pending = 1.0, [(name, 1)]
     terms: list[str] = []
     for _ in range(_MOST_STEPS):
@@ -83,7 +83,7 @@ def _power(value: float, times: int) -> float:
 
 
 def _parts(edited: EditedModel, name: str) -> tuple[float, list[tuple[str, int]]] | None:
-    """A number and tensors with their powers whose product a tensor is; None where it is none."""
+    """A number, and tensors with their powers, whose product is a tensor; None if it is not a product."""
     node = edited.makers.get(name)
     if node is None or not all(node.input):
         return None
@@ -103,7 +103,7 @@ def _parts(edited: EditedModel, name: str) -> tuple[float, list[tuple[str, int]]
 
 
 def one_plus(edited: EditedModel, name: str) -> str | None:
-    """The tensor to which 1 is added; None where that is not what is done."""
+    """The tensor to which 1 is added; None if there is no such addition."""
     node = edited.maker(origin(edited, name), "Add")
     if node is None or len(node.input) != 2:
         return None

@@ -1,4 +1,4 @@
-"""A copy of a model whose main graph is changed: what its names mean, and how nodes give way to others."""
+"""A copy of a model for changes to its main graph: what its names refer to, and how to replace nodes."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from onnxperf.model.cost import KnownType, infer_types
 from onnxperf.model.graph import all_names, bodies, element_dtype, initialisers, is_external, opset_of, short_domain
 
 MICROSOFT = "com.microsoft"
-"""Domain of the operators that only onnxruntime has."""
+"""Domain of the operators that exist only in onnxruntime."""
 CONSTANTS_NEED_NO_INPUT = 4
-"""From this IR version on an initialiser that is an input, too, may be overridden by a feed."""
+"""From this IR version on, an initializer that is also an input may be overridden by a feed."""
 FLOATS = frozenset(
     {onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16}
 )
 _LONGEST_STEM = 200
 
 Rewriting = Callable[[onnx.ModelProto], onnx.ModelProto | None]
-"""A rewrite: a changed copy, or None where there is nothing to change; the model itself stays as it is."""
+"""A rewrite: a changed copy, or None if there is nothing to change; the given model is not changed."""
 _Message = TypeVar("_Message")
 
 
-# ---------------------------------------------------------------- questions about a graph
+# ---------------------------------------------------------------- queries on a graph
 
 
 def is_sound(graph: onnx.GraphProto) -> bool:
-    """Whether every tensor is made once, and before it is used: a cycle or a missing input is neither."""
+    """Whether every tensor is created once, and before it is used: no cycles and no missing inputs."""
     known = {value.name for value in graph.input} | initialisers(graph) | {""}
     for node in graph.node:
         if not known.issuperset(used_by(node)):
@@ -46,13 +46,13 @@ def is_sound(graph: onnx.GraphProto) -> bool:
 
 
 def used_by(node: onnx.NodeProto) -> Iterator[str]:
-    """Names that a node reads, those that its bodies take from outside included."""
+    """Names that a node reads, including outer names read by its bodies."""
     yield from node.input
     yield from used_in_bodies(node)
 
 
 def used_in_bodies(node: onnx.NodeProto) -> Iterator[str]:
-    """Names that the bodies of a node take from outside."""
+    """Outer names that the bodies of a node read."""
     for _, body in bodies(node):
         own = {value.name for value in body.input} | initialisers(body) | {""}
         for inner in body.node:
@@ -62,7 +62,7 @@ def used_in_bodies(node: onnx.NodeProto) -> Iterator[str]:
 
 
 def constants_of(proto: onnx.ModelProto) -> dict[str, onnx.TensorProto]:
-    """Tensors of the main graph that never change: initialisers that no feed overrides, and Constant nodes."""
+    """Tensors of the main graph that never change: Constant nodes, and initializers that no feed can override."""
     graph = proto.graph
     fed = {value.name for value in graph.input} if proto.ir_version >= CONSTANTS_NEED_NO_INPUT else set()
     found = {each.name: each for each in graph.initializer if each.name not in fed}
@@ -74,7 +74,7 @@ def constants_of(proto: onnx.ModelProto) -> dict[str, onnx.TensorProto]:
 
 
 def constant_of(node: onnx.NodeProto) -> onnx.TensorProto | None:
-    """The tensor of a Constant node; None for all others, and for sparse ones and texts."""
+    """The tensor of a Constant node; None for all others, and for sparse tensors and texts."""
     if node.op_type != "Constant" or short_domain(node.domain) or len(node.attribute) != 1:
         return None
     attribute = node.attribute[0]
@@ -89,7 +89,7 @@ def constant_of(node: onnx.NodeProto) -> onnx.TensorProto | None:
 
 
 def array_of(tensor: onnx.TensorProto) -> NDArray[np.generic] | None:
-    """Its values; None where they are in another file, or are no numbers."""
+    """Its values; None if they are in another file, or not numeric."""
     if is_external(tensor) or tensor.data_type == onnx.TensorProto.STRING or element_dtype(tensor.data_type) is None:
         return None
     try:
@@ -99,7 +99,7 @@ def array_of(tensor: onnx.TensorProto) -> NDArray[np.generic] | None:
 
 
 def scalar_of(tensor: onnx.TensorProto) -> float | None:
-    """Its value as a number, where it has one element and at most one axis."""
+    """Its value as a number, if it has one element and at most one axis."""
     if len(tensor.dims) > 1 or math.prod(tensor.dims) != 1:
         return None
     array = array_of(tensor)
@@ -107,12 +107,12 @@ def scalar_of(tensor: onnx.TensorProto) -> float | None:
 
 
 def integer(node: onnx.NodeProto, name: str, default: int = 0) -> int:
-    """An attribute that is a whole number."""
+    """An integer attribute."""
     return next((int(each.i) for each in node.attribute if each.name == name), default)
 
 
 def integers(node: onnx.NodeProto, name: str) -> tuple[int, ...]:
-    """An attribute that is a list of whole numbers."""
+    """An attribute that is a list of integers."""
     return next((tuple(each.ints) for each in node.attribute if each.name == name), ())
 
 
@@ -122,11 +122,11 @@ def keep(field: MutableSequence[_Message], values: Sequence[_Message]) -> None:
     field.extend(values)
 
 
-# ---------------------------------------------------------------- a graph that is changed
+# ---------------------------------------------------------------- a graph under edit
 
 
 class EditedModel:
-    """A copy of a model, and what is known of the names in its main graph."""
+    """A copy of a model, and what is known about the names in its main graph."""
 
     def __init__(self, proto: onnx.ModelProto) -> None:
         self.model = onnx.ModelProto()
@@ -138,15 +138,15 @@ class EditedModel:
         self.makers = {name: node for node in self.nodes for name in node.output if name}
         self.results = {value.name for value in self.graph.output}
         self.inside = {name for node in self.nodes for name in used_in_bodies(node)}
-        """Names that bodies use: these are never renamed."""
+        """Names used by bodies: these are never renamed."""
         self.users: dict[str, dict[int, onnx.NodeProto]] = {}
-        """Nodes that take a tensor, by their identity."""
+        """Nodes that read a tensor, by node identity."""
         for node in self.nodes:
             for name in dict.fromkeys(node.input):
                 self.users.setdefault(name, {})[id(node)] = node
         self._added: list[tuple[onnx.NodeProto, list[onnx.NodeProto]]] = []
         self.forgotten: set[str] = set()
-        """Names whose declared shapes no longer hold."""
+        """Names whose declared shapes are no longer valid."""
 
     @cached_property
     def types(self) -> dict[str, KnownType]:
@@ -158,17 +158,17 @@ class EditedModel:
         return all_names(self.graph)
 
     def maker(self, name: str, *op_types: str) -> onnx.NodeProto | None:
-        """The node that makes a tensor, if it is one of ONNX's own operators with one of these names."""
+        """The node that creates a tensor, if it is one of ONNX's own operators with one of these names."""
         node = self.makers.get(name)
         return node if node is not None and is_op(node, *op_types) else None
 
     def element(self, name: str) -> int:
-        """The element type of a tensor; 0 where it is not known."""
+        """The element type of a tensor; 0 if unknown."""
         known = self.types.get(name)
         return known.element if known is not None else 0
 
     def shape(self, name: str) -> tuple[int, ...] | None:
-        """The shape of a tensor, where all of its sizes are known."""
+        """The shape of a tensor, if all its sizes are known."""
         known = self.types.get(name)
         return known.shape if known is not None else None
 
@@ -178,11 +178,11 @@ class EditedModel:
         return None if tensor is None else scalar_of(tensor)
 
     def is_private(self, name: str) -> bool:
-        """Whether a tensor has one user, and is no result of the model."""
+        """Whether a tensor has one user, and is not an output of the model."""
         return len(self.users.get(name, ())) == 1 and name not in self.results and name not in self.inside
 
     def fresh(self, name: str) -> str:
-        """A name that nothing has yet."""
+        """A name that is not used yet."""
         stem, number = name[:_LONGEST_STEM], 0
         while (candidate := f"{stem}_{number}" if number else stem) in self._taken:
             number += 1
@@ -190,17 +190,17 @@ class EditedModel:
         return candidate
 
     def constant(self, array: NDArray[np.generic], name: str) -> str:
-        """A new initialiser."""
+        """A new initializer."""
         tensor = numpy_helper.from_array(array, self.fresh(name))
         self.graph.initializer.append(tensor)
         return str(tensor.name)
 
     def replace(self, node: onnx.NodeProto, others: Iterable[onnx.NodeProto]) -> None:
-        """Let a node give way to others, which make its results."""
+        """Replace a node with others that create its results."""
         self._added.append((node, list(others)))
 
     def bypass(self, name: str, source: str) -> bool:
-        """Have all users of a tensor take another one; False where that is not possible."""
+        """Make all users of a tensor read another one; False if that is impossible."""
         if name in self.inside or name in self.results:
             return False
         for user in list(self.users.get(name, {}).values()):
@@ -208,13 +208,13 @@ class EditedModel:
         return True
 
     def connect(self, user: onnx.NodeProto, name: str, source: str) -> None:
-        """Have one node take another tensor instead of one."""
+        """Make one node read another tensor in place of one."""
         user.input[:] = [source if each == name else each for each in user.input]
         del self.users[name][id(user)]
         self.users.setdefault(source, {})[id(user)] = user
 
     def users_of(self, name: str) -> list[onnx.NodeProto]:
-        """The nodes that take a tensor, bodies left out."""
+        """The nodes that read a tensor, without those in bodies."""
         return list(self.users.get(name, {}).values())
 
     def import_domain(self, domain: str, version: int) -> None:
@@ -223,7 +223,7 @@ class EditedModel:
             self.model.opset_import.append(onnx.helper.make_opsetid(domain, version))
 
     def finished(self) -> onnx.ModelProto:
-        """The changed model, without the nodes and the declarations that nothing needs any more."""
+        """The changed model, without unused nodes and declarations."""
         others = {id(node): nodes for node, nodes in self._added}
         nodes = [each for node in self.nodes for each in others.get(id(node), [node])]
         needed = set(self.results)

@@ -1,4 +1,4 @@
-"""`drop-casts`: Casts that have no effect go, and chains of exact ones become one."""
+"""`drop-casts`: removes Casts that have no effect, and merges chains of exact ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EXACT: dict[int, frozenset[int]] = {
     _T.BFLOAT16: frozenset({_T.FLOAT, _T.DOUBLE}),
     _T.FLOAT: frozenset({_T.DOUBLE}),
 }
-"""Types that hold every value of a type."""
+"""For each type, the types that can represent all its values."""
 _EXACT_NAMES = frozenset(
     (onnx.helper.tensor_dtype_to_np_dtype(one).name, onnx.helper.tensor_dtype_to_np_dtype(other).name)
     for one, others in _EXACT.items()
@@ -29,7 +29,7 @@ _EXACT_NAMES = frozenset(
 
 
 def rewrite(proto: onnx.ModelProto) -> onnx.ModelProto | None:
-    """Skip every exact Cast before another Cast, and every Cast to the type that a tensor has anyway."""
+    """Skip every exact Cast before another Cast, and every Cast to the type that a tensor already has."""
     edited = EditedModel(proto)
     changed = 0
     for node in edited.nodes:
@@ -40,12 +40,12 @@ def rewrite(proto: onnx.ModelProto) -> onnx.ModelProto | None:
 
 
 def holds_all_of(dtype: str, other: str) -> bool:
-    """Whether the second type, in numpy's words, has every value of the first."""
+    """Whether the second type, by numpy name, can represent every value of the first."""
     return (dtype, other) in _EXACT_NAMES
 
 
 def _skip_exact(edited: EditedModel, node: onnx.NodeProto) -> bool:
-    """Take what the Cast before takes, where that one loses nothing; those before it were skipped already."""
+    """Read the input of the previous Cast, if that Cast is exact; earlier ones were skipped already."""
     before = edited.maker(node.input[0], "Cast")
     if before is None or len(before.input) != 1:
         return False

@@ -1,4 +1,4 @@
-"""`drop-nan-guards`: a Softmax is used as it is, without the test for NaN that torch's exporter writes behind it."""
+"""`drop-nan-guards`: removes the test for NaN that torch's exporter writes after a Softmax."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from onnxperf.model.rewrites.base import EditedModel, is_op
 
 
 def rewrite(proto: onnx.ModelProto) -> onnx.ModelProto | None:
-    """Skip Where(IsNaN(s), 0, s) behind a Softmax; that changes rows only of which every element is masked."""
+    """Skip Where(IsNaN(s), 0, s) after a Softmax; this only changes fully masked rows."""
     edited = EditedModel(proto)
     changed = 0
     for node in edited.nodes:

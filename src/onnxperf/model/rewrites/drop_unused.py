@@ -1,4 +1,4 @@
-"""`drop-unused`: initialisers and nodes that no result needs go."""
+"""`drop-unused`: removes initializers and nodes that no output needs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from onnxperf.model.rewrites.base import EditedModel, keep, used_by
 
 
 def rewrite(proto: onnx.ModelProto) -> onnx.ModelProto | None:
-    """Leave out what nothing uses; inputs of the model stay, with their values."""
+    """Remove what nothing uses; inputs of the model stay, with their values."""
     unused = unused_initialisers(proto.graph)
     nodes = len(proto.graph.node)
     model = EditedModel(proto).finished()
@@ -20,7 +20,7 @@ def rewrite(proto: onnx.ModelProto) -> onnx.ModelProto | None:
 
 
 def unused_initialisers(graph: onnx.GraphProto) -> set[str]:
-    """Names of initialisers that no node uses, that are no result, and that cannot be fed."""
+    """Names of initializers that no node uses, that are not outputs, and that cannot be fed."""
     used = {name for node in graph.node for name in used_by(node)}
     used.update(value.name for value in (*graph.input, *graph.output))
     return {each.name for each in graph.initializer if each.name not in used}

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, cast
 
 from onnxperf.errors import BadOption
 
-if TYPE_CHECKING:  # the names are asked for where onnx is not needed
+if TYPE_CHECKING:  # the names are also used without onnx
     from onnx import ModelProto
 
     from onnxperf.model.rewrites.base import Rewriting
 
 EINSUM = "einsum"
-"""A rewrite that needs the shapes of a call: `contraction` has it."""
+"""A rewrite that needs the shapes of a call: implemented in `contraction`."""
 REWRITES: dict[str, str] = {
     "drop-casts": "drop_casts",
     "drop-nan-guards": "drop_nan_guards",
@@ -28,19 +28,19 @@ REWRITES: dict[str, str] = {
     "opset": "opset",
     "widen-float16": "widen_float16",
 }
-"""The file of this folder that has each of the others."""
+"""The file in this folder for each of the others."""
 READS_WEIGHTS = frozenset({"widen-float16", "float32", "flush-denormals", "fold-constants"})
 """Those that need external data."""
 
 
 def check_name(name: str) -> None:
-    """Refuse a rewrite that does not exist."""
+    """Reject an unknown rewrite."""
     if name not in REWRITES and name != EINSUM:
         raise BadOption.unknown("rewrite", name, sorted([*REWRITES, EINSUM]))
 
 
 def rewrite(proto: ModelProto, name: str) -> ModelProto | None:
-    """The model with one rewrite applied; None where there is nothing to rewrite, or its graph makes no sense."""
+    """The model with one rewrite applied; None if there is nothing to rewrite, or its graph is not valid."""
     from onnxperf.model.rewrites.base import is_sound
 
     check_name(name)

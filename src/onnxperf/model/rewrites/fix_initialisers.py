@@ -1,4 +1,4 @@
-"""`fix-initialisers`: initialisers that are inputs, too, become constants, which onnxruntime may fold and fuse."""
+"""`fix-initialisers`: turns initializers that are also inputs into constants, which onnxruntime may fold and fuse."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from onnxperf.model.rewrites.base import CONSTANTS_NEED_NO_INPUT, keep
 
 
 def rewrite(proto: onnx.ModelProto) -> onnx.ModelProto | None:
-    """Take them out of the inputs; a model of an old IR version has them there by definition."""
+    """Remove them from the inputs; in models of an old IR version they are inputs by definition."""
     names = initialisers(proto.graph)
     if proto.ir_version < CONSTANTS_NEED_NO_INPUT or all(value.name not in names for value in proto.graph.input):
         return None

@@ -1,4 +1,4 @@
-"""`float32`: what is computed in float64 inside a model is computed in float32; inputs and outputs keep their types."""
+"""`float32`: replaces float64 inside a model with float32; inputs and outputs keep their types."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from onnxperf.model.rewrites.retype import in_float32
 
 
 def rewrite(proto: onnx.ModelProto) -> onnx.ModelProto | None:
-    """Make float32 of all float64, unless a weight is too large for it."""
+    """Replace all float64 with float32, unless a weight is too large for it."""
     return in_float32(proto, onnx.TensorProto.DOUBLE)

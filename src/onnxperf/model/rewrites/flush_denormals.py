@@ -1,4 +1,4 @@
-"""`flush-denormals`: zero in place of every weight that is a denormal number."""
+"""`flush-denormals`: replaces every denormal weight with zero."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _VALUES = ("float_data", "double_data", "int32_data")
 
 
 def rewrite(proto: onnx.ModelProto) -> onnx.ModelProto | None:
-    """Change the tensors that have denormals; their external data have been read into them before."""
+    """Change the tensors with denormals; their external data must be loaded already."""
     if not any(_is_slow(tensor) for tensor in all_tensors(proto)):
         return None
     copy = onnx.ModelProto()

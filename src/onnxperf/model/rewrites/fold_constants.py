@@ -1,4 +1,4 @@
-"""`fold-constants`: nodes that depend on constants only are computed once, and their results stored."""
+"""`fold-constants`: computes nodes that depend only on constants once, and stores their results."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from onnxperf.model.graph import bodies, element_dtype
 from onnxperf.model.rewrites.base import EditedModel, array_of, is_op
 
 _MOST_BYTES = 1 << 24
-"""Of one tensor that is computed from, or stored."""
+"""Maximum size of one tensor, as an operand or as a stored result."""
 _MOST_BYTES_OF_ALL = 1 << 28
-"""Of all results together, those that are not stored included."""
+"""Maximum size of all results together, including unstored ones."""
 _MOST_MULTIPLICATIONS = 1e9
 _FOLDED = frozenset(
     [
@@ -29,11 +29,11 @@ _FOLDED = frozenset(
         "Squeeze", "Sub", "Sum", "Tanh", "Tile", "Transpose", "Trilu", "Unsqueeze", "Where", "Xor",
     ]
 )  # fmt: skip
-"""Operators without randomness whose time follows from the sizes of their tensors."""
+"""Operators without randomness whose time follows from their tensor sizes."""
 
 
 def rewrite(proto: onnx.ModelProto) -> onnx.ModelProto | None:
-    """Compute what is known; results that are too large, or of unknown size, stay nodes."""
+    """Compute what is known; results that are too large, or of unknown size, remain nodes."""
     edited = EditedModel(proto)
     values: dict[str, NDArray[np.generic]] = {}
     folded: list[onnx.NodeProto] = []
@@ -63,7 +63,7 @@ def _inside(node: onnx.NodeProto) -> list[str]:
 def _computed(
     edited: EditedModel, node: onnx.NodeProto, values: dict[str, NDArray[np.generic]], left: int
 ) -> list[NDArray[np.generic]] | None:
-    """The results of a node that depends on constants only; None for any other, and where it would take too much."""
+    """The results of a node that depends only on constants; None for other nodes, and if it would take too much."""
     if not is_op(node, *_FOLDED) or not node.input or not all(node.output):
         return None
     if any(name and name not in values and name not in edited.constants for name in node.input):
@@ -89,7 +89,7 @@ def _value(edited: EditedModel, name: str, values: dict[str, NDArray[np.generic]
 
 
 def _bytes(edited: EditedModel, node: onnx.NodeProto) -> float:
-    """What its results take; infinite where that cannot be inferred."""
+    """The size of its results; infinite if it cannot be inferred."""
     total = 0.0
     for name in node.output:
         shape, dtype = edited.shape(name), element_dtype(edited.element(name))
@@ -116,7 +116,7 @@ def _evaluated(
     try:
         with np.errstate(all="ignore"):
             results = ReferenceEvaluator(model).run(None, fed)
-    except Exception:  # whatever a kernel makes of attributes that it did not expect: the node stays as it is
+    except Exception:  # kernels may fail in any way on unexpected attributes: the node stays as it is
         return None
     arrays = [np.asarray(each) for each in results]
     alike = all(

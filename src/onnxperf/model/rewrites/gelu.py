@@ -1,4 +1,4 @@
-"""`gelu`: a Gelu spelled out in a way that onnxruntime does not recognise becomes one operator."""
+"""`gelu`: replaces a spelled-out Gelu that onnxruntime does not recognize with one operator."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from onnxperf.model.rewrites.algebra import near, one_plus, origin, product
 from onnxperf.model.rewrites.base import FLOATS, MICROSOFT, EditedModel, is_op
 
 _GELU_SINCE = 20
-"""Opset of ONNX's own operator; before, only onnxruntime has one."""
+"""Opset of ONNX's own operator; before, only onnxruntime provides one."""
 _CUBIC = 0.044715
 
 
 def rewrite(proto: onnx.ModelProto) -> onnx.ModelProto | None:
-    """Replace every Gelu that is spelled out, but those that onnxruntime fuses as they are."""
+    """Replace every spelled-out Gelu, except those that onnxruntime fuses as they are."""
     edited = EditedModel(proto)
     found = 0
     for node in edited.nodes:
@@ -27,7 +27,7 @@ def rewrite(proto: onnx.ModelProto) -> onnx.ModelProto | None:
 
 
 def matched(edited: EditedModel, name: str) -> tuple[str, str] | None:
-    """The input of the Gelu that a tensor is, and its kind as ONNX calls it; None where it is none."""
+    """The input and kind (ONNX's name) of the Gelu that a tensor is the result of; None if it is not a Gelu."""
     whole = product(edited, name)
     if not near(whole.factor, 0.5) or len(whole.terms) != 2:
         return None
@@ -49,7 +49,7 @@ def _is_scaled(edited: EditedModel, name: str, x: str, factor: float) -> bool:
 
 
 def _is_cubic(edited: EditedModel, name: str, x: str) -> bool:
-    """Whether a tensor is sqrt(2 / pi) * (x + 0.044715 * x * x * x), or that with x in front of the sum."""
+    """Whether a tensor is sqrt(2 / pi) * (x + 0.044715 * x * x * x), or the same with x factored out."""
     found = product(edited, name)
     if not near(found.factor, math.sqrt(2 / math.pi)) or len(found.terms) not in (1, 2):
         return False
@@ -69,7 +69,7 @@ def _is_cubic(edited: EditedModel, name: str, x: str) -> bool:
 
 
 def is_fused(edited: EditedModel, node: onnx.NodeProto, x: str) -> bool:
-    """Whether onnxruntime recognises it: x / sqrt(2), Erf, + 1, * x, * 0.5 in this order, or with x * 0.5 before."""
+    """Whether onnxruntime recognizes it: x / sqrt(2), Erf, + 1, * x, * 0.5 in this order, or with x * 0.5 first."""
     factors = [edited.maker(name, "Mul", "Add") for name in node.input]
     number = any(edited.scalar(name) is not None for name in node.input)
     last = next((each for each in factors if each is not None and (not number or each.op_type == "Mul")), None)

@@ -1,4 +1,4 @@
-"""`layernorm`: a LayerNormalization spelled so that onnxruntime does not fuse it becomes one that it does."""
+"""`layernorm`: respells a LayerNormalization that onnxruntime does not fuse, so that it does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onnxperf.model.rewrites.algebra import origin, product
 from onnxperf.model.rewrites.base import FLOATS, EditedModel, array_of, integer, integers, is_op
 
 _OPERATOR_SINCE = 17
-"""Opset of ONNX's own operator; before, it is spelled as onnxruntime recognises it."""
+"""Opset of ONNX's own operator; before, it is spelled as onnxruntime recognizes it."""
 
 
 class Normalised(Struct, frozen=True):
@@ -22,13 +22,13 @@ class Normalised(Struct, frozen=True):
     x: str
     epsilon: float
     ending: onnx.NodeProto
-    """The last node of it."""
+    """Its last node."""
     scale: str = ""
     bias: str = ""
 
 
 def rewrite(proto: onnx.ModelProto) -> onnx.ModelProto | None:
-    """Replace every normalisation over the last axis that onnxruntime does not fuse as it is."""
+    """Replace every normalization over the last axis that onnxruntime does not fuse as it is."""
     edited = EditedModel(proto)
     found = 0
     for node in edited.nodes:
@@ -40,11 +40,11 @@ def rewrite(proto: onnx.ModelProto) -> onnx.ModelProto | None:
     return edited.finished() if found else None
 
 
-# ---------------------------------------------------------------- recognised
+# ---------------------------------------------------------------- recognized
 
 
 def matched(edited: EditedModel, node: onnx.NodeProto) -> Normalised | None:
-    """The normalisation that ends with a node, without what follows it; None where it is none."""
+    """The normalization that ends with a node, without the weights after it; None if there is none."""
     for difference, root in _quotients(edited, node):
         sub = edited.maker(origin(edited, difference), "Sub")
         add = edited.maker(origin(edited, root), "Add")
@@ -61,7 +61,7 @@ def matched(edited: EditedModel, node: onnx.NodeProto) -> Normalised | None:
 
 
 def _quotients(edited: EditedModel, node: onnx.NodeProto) -> Iterator[tuple[str, str]]:
-    """What is divided by the square root of what, in its three spellings."""
+    """Pairs of a dividend and the operand of the square root that divides it, in its three spellings."""
     left, right = node.input
     if is_op(node, "Div"):
         if root := _root(edited, right, "Sqrt"):
@@ -86,7 +86,7 @@ def _root(edited: EditedModel, name: str, op_type: str) -> str:
 
 
 def _mean_of(edited: EditedModel, name: str) -> str:
-    """What a tensor is the mean of, over the last axis; empty where it is none."""
+    """The tensor of which a tensor is the mean over the last axis; empty if it is not a mean."""
     node = edited.maker(origin(edited, name), "ReduceMean")
     if node is None or not integer(node, "keepdims", 1):
         return ""
@@ -102,7 +102,7 @@ def _mean_of(edited: EditedModel, name: str) -> str:
 
 
 def _is_variance(edited: EditedModel, name: str, difference: str) -> bool:
-    """Whether a tensor is the mean of the squares of a difference, or of one computed alike."""
+    """Whether a tensor is the mean of the squares of a difference, or of one computed the same way."""
     squares = _mean_of(edited, name)
     if not squares:
         return False
@@ -118,7 +118,7 @@ def _operands(edited: EditedModel, name: str) -> list[str]:
 
 
 def with_weights(edited: EditedModel, match: Normalised) -> Normalised:
-    """The same with the multiplication and the addition of weights that follow."""
+    """The same with the subsequent multiplication and addition of weights."""
     name = match.ending.output[0]
     size = _last_size(edited, match.x)
     step = _next(edited, name, "Mul")
@@ -150,7 +150,7 @@ def _weight(edited: EditedModel, node: onnx.NodeProto, name: str, size: int | No
 
 
 def is_fused(edited: EditedModel, node: onnx.NodeProto, match: Normalised) -> bool:
-    """Whether onnxruntime recognises it: a Div by Sqrt, squares by Pow, all with one user, and both weights."""
+    """Whether onnxruntime recognizes it: a Div by Sqrt, squares by Pow, each with one user, and both weights."""
     if not match.bias or not is_op(node, "Div"):
         return False
     root = edited.maker(node.input[1], "Sqrt")

@@ -1,4 +1,4 @@
-"""`merge-transposes`: Transposes that undo each other go, and those in a row become one."""
+"""`merge-transposes`: removes Transposes that undo each other, and merges consecutive ones."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _UNARY = frozenset(
         "Sign", "Sin", "Softplus", "Softsign", "Sqrt", "Tanh", "ThresholdedRelu",
     ]
 )  # fmt: skip
-"""Operators that compute each element from one: a Transpose may stand before or after them."""
+"""Operators that compute each element from one: a Transpose may come before or after them."""
 
 
 def rewrite(proto: onnx.ModelProto) -> onnx.ModelProto | None:
-    """Merge each Transpose with the one before it, elementwise operators in between allowed."""
+    """Merge each Transpose with the previous one, even with elementwise operators in between."""
     edited = EditedModel(proto)
     changed = 0
     for node in edited.nodes:
@@ -28,7 +28,7 @@ def rewrite(proto: onnx.ModelProto) -> onnx.ModelProto | None:
 
 
 def _merge(edited: EditedModel, node: onnx.NodeProto) -> bool:
-    """Take what the Transpose before takes, directly or behind elementwise operators that nothing else uses."""
+    """Read the input of the previous Transpose, directly or across elementwise operators with no other users."""
     between: list[onnx.NodeProto] = []
     before = edited.makers.get(node.input[0])
     while before is not None and before.op_type in _UNARY and is_op(before, before.op_type) and len(between) < 8:
@@ -43,7 +43,7 @@ def _merge(edited: EditedModel, node: onnx.NodeProto) -> bool:
         return False
     together = tuple(first[axis] for axis in second)
     if between and together != tuple(range(len(together))):
-        return False  # one Transpose would remain where it was: nothing won
+        return False  # one Transpose would remain in place: no gain
     _set_perm(node, together)
     edited.forgotten.update(name for each in between for name in each.output)
     edited.connect(between[-1] if between else node, before.output[0], before.input[0])
@@ -51,7 +51,7 @@ def _merge(edited: EditedModel, node: onnx.NodeProto) -> bool:
 
 
 def _fit(first: tuple[int, ...], second: tuple[int, ...]) -> bool:
-    """Whether both are written out and permute as many axes: the default, a reversal, needs the rank."""
+    """Whether both are explicit and permute the same number of axes: the default, a reversal, needs the rank."""
     axes = list(range(len(first)))
     return bool(first) and sorted(first) == axes and sorted(second) == axes
 

@@ -1,4 +1,4 @@
-"""`opset`: the model in the newest version of ONNX's operators that the installed onnxruntime knows."""
+"""`opset`: converts the model to the newest opset that the installed onnxruntime supports."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _KNOWN_BY: tuple[tuple[tuple[int, int], int], ...] = (
     ((1, 17), 20),
     ((1, 15), 19),
 )
-"""Releases of onnxruntime that are known to have an opset, the newest first; those between may know a newer one."""
+"""Onnxruntime releases known to support an opset, newest first; releases in between may support a newer one."""
 _OLDEST = 18
 _ERRORS = (RuntimeError, ValueError, TypeError, KeyError, IndexError, onnx.checker.ValidationError)
-"""What the converter raises at a model that it cannot convert."""
+"""Errors that the converter raises for models that it cannot convert."""
 
 
 def rewrite(proto: onnx.ModelProto) -> onnx.ModelProto | None:
-    """Convert the model; None where it is new enough, or the converter cannot do it without loss."""
+    """Convert the model; None if it is new enough, or if the converter cannot do it without loss."""
     wanted, found = newest_opset(), opset_of(proto)
     if not 0 < found < wanted or proto.functions or proto.graph.sparse_initializer:
         return None
@@ -34,7 +34,7 @@ def rewrite(proto: onnx.ModelProto) -> onnx.ModelProto | None:
 
 
 def newest_opset() -> int:
-    """The newest opset that both the installed onnxruntime and onnx know."""
+    """The newest opset that both the installed onnxruntime and onnx support."""
     try:
         words = importlib.metadata.version("onnxruntime").split(".")
         release = int(words[0]), int(words[1])

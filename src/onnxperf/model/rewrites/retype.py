@@ -1,4 +1,4 @@
-"""Tensors and nodes of one floating-point type inside a model become float32; inputs and outputs keep their types."""
+"""Converts tensors and nodes of one floating-point type inside a model to float32; the interface keeps its types."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from onnxperf.model.rewrites.base import EditedModel
 
 _FLOAT = onnx.TensorProto.FLOAT
 _TYPE_ATTRIBUTES = frozenset({"to", "dtype", "output_datatype", "output_dtype"})
-"""Attributes that name an element type."""
+"""Attributes that give an element type."""
 _LARGEST = float(np.finfo(np.float32).max)
 
 
 def in_float32(proto: onnx.ModelProto, old: int) -> onnx.ModelProto | None:
-    """Cast inputs that have the old type at the entrance, and results at the exit; None where nothing has it."""
+    """Cast inputs of the old type on entry, and outputs on exit; None if nothing has that type."""
     graph = proto.graph
     interface = (*graph.input, *graph.output)
     if proto.functions or graph.sparse_initializer or not all(each.type.HasField("tensor_type") for each in interface):
@@ -42,14 +42,14 @@ def _has(value: onnx.ValueInfoProto, old: int) -> bool:
 
 
 def _named_types(graph: onnx.GraphProto, old: int) -> Iterator[onnx.AttributeProto]:
-    """Attributes that name the type."""
+    """Attributes that give the type."""
     for each in with_bodies(graph):
         for node in each.node:
             yield from (one for one in node.attribute if one.name in _TYPE_ATTRIBUTES and one.i == old)
 
 
 def _fits(tensor: onnx.TensorProto) -> bool:
-    """Whether float32 has all of its values, rounded."""
+    """Whether all its values fit into float32, with rounding."""
     if is_external(tensor):
         return False
     array = numpy_helper.to_array(tensor)
@@ -58,7 +58,7 @@ def _fits(tensor: onnx.TensorProto) -> bool:
 
 
 def _convert(model: onnx.ModelProto, fed: set[str], old: int) -> None:
-    """Make float32 of all tensors, declarations and attributes inside."""
+    """Convert all inner tensors, declarations and attributes to float32."""
     for tensor in all_tensors(model):
         if tensor.data_type == old and tensor.name not in fed:
             tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor).astype(np.float32), tensor.name))
@@ -72,7 +72,7 @@ def _convert(model: onnx.ModelProto, fed: set[str], old: int) -> None:
 
 
 def _cast_inputs(edited: EditedModel, names: list[str]) -> None:
-    """Hand a float32 copy of these inputs to all nodes."""
+    """Pass a float32 copy of these inputs to all nodes."""
     inner = {name: edited.fresh(f"{name}_float32") for name in names}
     for node in edited.nodes:
         _rename(node, inner)
@@ -81,7 +81,7 @@ def _cast_inputs(edited: EditedModel, names: list[str]) -> None:
 
 
 def _cast_outputs(edited: EditedModel, names: list[str], old: int) -> None:
-    """Make the old type again of these results; nodes go on with what they were made of."""
+    """Cast these outputs back to the old type; nodes continue with the uncast tensors."""
     inner = {name: edited.fresh(f"{name}_float32") for name in names}
     for node in edited.nodes:
         _rename(node, inner)
@@ -90,7 +90,7 @@ def _cast_outputs(edited: EditedModel, names: list[str], old: int) -> None:
 
 
 def _rename(node: onnx.NodeProto, names: Mapping[str, str]) -> None:
-    """Have a node and its bodies use other tensors; a body that has a name for something of its own keeps it."""
+    """Make a node and its bodies use other tensors; a body that uses a name for its own value keeps it."""
     node.input[:] = [names.get(each, each) for each in node.input]
     for _, body in bodies(node):
         own = {value.name for value in (*body.input, *body.initializer)}
@@ -98,6 +98,6 @@ def _rename(node: onnx.NodeProto, names: Mapping[str, str]) -> None:
         outside = {name: other for name, other in names.items() if name not in own}
         for inner in body.node:
             _rename(inner, outside)
-        # a result of a body has to be made there
+        # a body's result must be created inside it
         results = [value.name for value in body.output if value.name in outside]
         body.node.extend(onnx.helper.make_node("Identity", [outside[name]], [name]) for name in results)

@@ -1,4 +1,4 @@
-"""Writes a rewritten model, with its weights beside it where the original had them in other files."""
+"""Writes a rewritten model, with its weights next to it if the original stored them in other files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def has_external_data(proto: onnx.ModelProto) -> bool:
 
 
 def with_weights(proto: onnx.ModelProto, path: Path) -> onnx.ModelProto:
-    """A copy with its external data in memory; the model itself where it has none."""
+    """A copy with its external data in memory; the model itself if it has none."""
     if not has_external_data(proto):
         return proto
     copy = onnx.ModelProto()

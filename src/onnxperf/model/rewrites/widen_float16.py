@@ -1,4 +1,4 @@
-"""`widen-float16`: what is computed in float16 inside a model is computed in float32; the interface keeps its types."""
+"""`widen-float16`: replaces float16 inside a model with float32; inputs and outputs keep their types."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from onnxperf.model.rewrites.retype import in_float32
 
 
 def rewrite(proto: onnx.ModelProto) -> onnx.ModelProto | None:
-    """Make float32 of all float16."""
+    """Replace all float16 with float32."""
     return in_float32(proto, onnx.TensorProto.FLOAT16)

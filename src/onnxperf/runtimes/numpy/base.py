@@ -1,4 +1,4 @@
-"""What a kernel is, what is known of its node at compile time, and where kernels are found."""
+"""What a kernel is, what is known about its node at compile time, and how kernels are found."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from onnxperf.records.view import Dims
 
 DType = np.dtype[Any]
 Array = np.ndarray[Any, DType]
-"""What kernels take and return; a result without axes may be one of numpy's scalars, which can do the same."""
+"""Arguments and results of kernels; a result without axes may be a numpy scalar, which supports the same operations."""
 
 
 @dataclass(eq=False)
@@ -25,16 +25,16 @@ class Value:
     dtype: DType | None = None
     shape: Dims | None = None
     constant: Any = None
-    """Its value where that never changes; None elsewhere."""
+    """Its value if that never changes, else None."""
 
     @property
     def rank(self) -> int | None:
-        """Number of axes, where known."""
+        """Number of axes, if known."""
         return None if self.shape is None else len(self.shape)
 
     @property
     def kind(self) -> str:
-        """Numpy's letter for the kind of its type ("f", "i", "u", "b"…), or "" where unknown."""
+        """Numpy's letter for the kind of its type ("f", "i", "u", "b"…), or "" if unknown."""
         return "" if self.dtype is None else self.dtype.kind
 
 
@@ -47,7 +47,7 @@ class Body:
     """Names of the outer values that it reads."""
     inputs: tuple[Value, ...]
     steps: int
-    """How many steps it has: none where all that it returns is constant."""
+    """Its number of steps: none if all that it returns is constant."""
 
 
 @dataclass(eq=False)
@@ -61,7 +61,7 @@ class Node:
     attributes: dict[str, Any]
     """Plain Python values; tensors are arrays; graphs are in `bodies`."""
     inputs: tuple[Value | None, ...]
-    """None where an optional input is left out."""
+    """None if an optional input is left out."""
     outputs: tuple[Value | None, ...]
     bodies: dict[str, Body] = field(default_factory=dict)
 
@@ -72,7 +72,7 @@ class Node:
 
     @property
     def domain(self) -> str:
-        """Domain of the operator, ONNX's own as nothing."""
+        """Domain of the operator; empty for ONNX's own."""
         return short_domain(self.proto.domain)
 
     def get(self, name: str, default: Any = None) -> Any:
@@ -84,22 +84,22 @@ class Node:
         return index < len(self.inputs) and self.inputs[index] is not None
 
     def constant(self, index: int) -> Any:
-        """The value of that input where it is given and never changes, else None."""
+        """The value of that input if it is given and never changes, else None."""
         value = self.inputs[index] if index < len(self.inputs) else None
         return None if value is None else value.constant
 
     def kind(self, index: int = 0) -> str:
-        """Kind of an input's type: "f", "i", "u", "b", "O" (strings)… or "" where unknown."""
+        """Kind of an input's type: "f", "i", "u", "b", "O" (strings)… or "" if unknown."""
         value = self.inputs[index] if index < len(self.inputs) else None
         return "" if value is None else value.kind
 
     def dtype(self, index: int = 0) -> DType | None:
-        """Type of an input, where known."""
+        """Type of an input, if known."""
         value = self.inputs[index] if index < len(self.inputs) else None
         return None if value is None else value.dtype
 
     def rank(self, index: int = 0) -> int | None:
-        """Number of axes of an input, where known."""
+        """Number of axes of an input, if known."""
         value = self.inputs[index] if index < len(self.inputs) else None
         return None if value is None else value.rank
 
@@ -112,24 +112,24 @@ class Node:
 Result = Literal["fresh", "view", "unknown"]
 
 Finish = Callable[[Array, Array], Any]
-"""Computes a part of a result from that part, and writes it over it: `finish(part, part)`."""
+"""Computes part of a result from that part, and overwrites it: `finish(part, part)`."""
 
 
 class Affine(NamedTuple):
-    """What happens to every channel: it is multiplied and then shifted; vectors in double precision."""
+    """The change of every channel: it is multiplied and then shifted; vectors in double precision."""
 
     factor: Array
     shift: Array
 
 
 class Channels(NamedTuple):
-    """What a kernel offers whose result has channels, along axis 1, that constants of its own scale and shift."""
+    """Offered by a kernel whose result has channels along axis 1 that its own constants scale and shift."""
 
     rank: int
     """Axes of the result."""
     size: int
     scaled: Callable[[Affine], Kernel | None]
-    """The same kernel, with its channels scaled and shifted; None where its constants could not hold that."""
+    """The same kernel, with its channels scaled and shifted; None if its constants cannot represent that."""
 
 
 class Kernel(NamedTuple):
@@ -143,21 +143,21 @@ class Kernel(NamedTuple):
     result: Result = "unknown"
     """`fresh`: new memory that nothing else refers to. `view`: may share memory with inputs. `unknown`: as `view`."""
     overwrites: tuple[int, ...] = ()
-    """Inputs whose memory may take the result, when the compiler proves it safe: the function then gets that input
-    once more as an additional last argument `out`, as numpy's ufuncs do."""
+    """Inputs whose memory may hold the result, if the compiler proves it safe: the function then gets that input
+    again as an additional last argument `out`, as numpy's ufuncs do."""
     uses: tuple[int, ...] | None = None
-    """Inputs that are passed; None means all. Those that were bound at compile time are left out."""
+    """Inputs that are passed; None means all. Inputs bound at compile time are left out."""
     channels: Channels | None = None
-    """How its channels can be scaled and shifted at no cost; None where they cannot."""
+    """How its channels can be scaled and shifted at no cost; None if they cannot."""
     finished: Callable[[Finish], Kernel] | None = None
-    """The same kernel that lets a function change its result, part by part; None where it has no parts."""
+    """The same kernel with a function that changes its result part by part; None if it has no parts."""
 
 
 def aligned(constant: Array, rank: int) -> Array:
-    """A constant that combines with a tensor of that rank as before, and faster.
+    """A constant that combines with a tensor of that rank as before, but faster.
 
-    Numpy combines operands of the same shape, and any with a single number, in half the time that it needs to
-    broadcast one to the other: a single number loses its axes, and others get as many as the tensor has.
+    Numpy combines operands of the same shape, and any with a single number, in half the time that broadcasting
+    takes: a single number loses its axes, and other constants get as many as the tensor has.
     """
     if constant.ndim > rank:
         return constant
@@ -171,7 +171,7 @@ PLAIN_KINDS = frozenset("fiub")
 NUMBER_KINDS = frozenset("fiu")
 
 Maker = Callable[[Node], Kernel | None]
-"""Binds a node's attributes and constants; None when it does not cover this node, and the fallback must."""
+"""Binds a node's attributes and constants; None if it does not support this node, and the fallback must run it."""
 
 
 class _Entry(NamedTuple):
@@ -183,7 +183,7 @@ _REGISTRY: dict[tuple[str, str], list[_Entry]] = {}
 
 
 def kernel(*operators: str, domain: str = "", since: int = 1) -> Callable[[Maker], Maker]:
-    """Register a maker for operators of a domain, from an opset on (until the next entry of that operator)."""
+    """Register a maker for operators of a domain, from an opset on (until the operator's next entry)."""
 
     def register(maker: Maker) -> Maker:
         for operator in operators:
@@ -196,6 +196,6 @@ def kernel(*operators: str, domain: str = "", since: int = 1) -> Callable[[Maker
 
 
 def find_kernel(node: Node) -> Kernel | None:
-    """The kernel of a node, if one covers it."""
+    """The kernel of a node, if one supports it."""
     entries = [e for e in _REGISTRY.get((node.domain, node.op), []) if e.since <= node.version]
     return entries[-1].maker(node) if entries else None

@@ -1,4 +1,4 @@
-"""From steps to the source of one Python function; memory is released early, and reused where that is provably safe."""
+"""Compiles steps to the source of one Python function; memory is released early, and reused if provably safe."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from onnxperf.runtimes.numpy.order import sort_nodes
 from onnxperf.runtimes.numpy.passes import fused
 
 Mode = Literal["run", "keep", "time"]
-"""`run`: as fast as possible. `keep`: returns every tensor. `time`: notes the clock after every node."""
+"""`run`: as fast as possible. `keep`: returns every tensor. `time`: reads the clock after every node."""
 
 
 @dataclass(eq=False)
@@ -39,19 +39,19 @@ class Program:
 
 @dataclass(eq=False)
 class Compiler:
-    """Compiles one model in several modes; the graph is lowered once per set of overridden initialisers."""
+    """Compiles one model in several modes; the graph is lowered once per set of overridden initializers."""
 
     model: onnx.ModelProto
     fuse: bool = True
-    """Whether the passes over the lowered graph are made; every tensor on request never comes from fused steps."""
+    """Whether to run the passes over the lowered graph; fused steps cannot return every tensor."""
     fallbacks: set[str] = field(default_factory=set)
     _outline: onnx.ModelProto = field(init=False)
-    """Nodes in order, without local functions, and with types as far as they can be inferred; weights are not in it."""
+    """Nodes in order, without local functions, and with types as far as they can be inferred; it excludes weights."""
     _lowered: dict[frozenset[str], Lowered] = field(default_factory=dict)
     _programs: dict[tuple[frozenset[str], Mode], Program] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Sort the nodes, inline local functions and infer what can be known of types and shapes."""
+        """Sort the nodes, inline local functions, and infer types and shapes as far as possible."""
         with compiling(lambda: "the graph"):
             outline = without_weights(self.model)
             sort_nodes(outline)
@@ -61,12 +61,12 @@ class Compiler:
 
     @property
     def lowered(self) -> Lowered:
-        """The graph as the steps that are run, with no initialiser overridden."""
+        """The graph as executed steps, with no initializer overridden."""
         self.program()
         return self._lowered[frozenset()]
 
     def program(self, overridden: Iterable[str] = (), mode: Mode = "run") -> Program:
-        """The compiled graph; initialisers in `overridden` are parameters, all others are bound."""
+        """The compiled graph; initializers in `overridden` are parameters, all others are bound."""
         chosen = frozenset(overridden)
         key = (chosen, mode)
         if key not in self._programs:
@@ -75,9 +75,9 @@ class Compiler:
         return self._programs[key]
 
     def _steps(self, overridden: frozenset[str], mode: Mode) -> Lowered:
-        """Steps are fused, unless every tensor is asked for: those between fused nodes would be missing.
+        """Steps are fused, unless every tensor is requested: those between fused nodes would be missing.
 
-        The graph is lowered anew then, rather than kept twice with all of its weights.
+        The graph is then lowered again, rather than stored twice with all of its weights.
         """
         if mode == "keep":
             return self._lower(overridden)
@@ -97,7 +97,7 @@ class Compiler:
 
 
 def _inferred(outline: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with inferred types; a model that cannot be inferred is compiled with less knowledge."""
+    """The model with inferred types; if inference fails, the model is compiled with fewer known types."""
     try:
         return inferred(outline)
     except Exception:
@@ -116,17 +116,17 @@ def emit(lowered: Lowered, mode: Mode) -> Program:
 
 
 def _guarded(source: str) -> str:
-    """The same function that hands its errors to `fail`, which costs nothing as long as there are none."""
+    """The same function, which passes its errors to `fail`; this costs nothing as long as there are none."""
     head, body = source.split("\n", 1)
     return f"{head}\n  try:\n{body}  except Exception as error:\n    fail(error)\n"
 
 
 _LINES_BEFORE_STEPS = 2
-"""Lines of the guarded source above the first one of its body."""
+"""Lines of the guarded source before the first one of its body."""
 
 
 class _Writer:
-    """Names values and kernels, and decides what is released and what is overwritten."""
+    """Names values and kernels, and decides what is released and overwritten."""
 
     def __init__(self, lowered: Lowered, mode: Mode) -> None:
         self._lowered = lowered
@@ -154,7 +154,7 @@ class _Writer:
         return "\n".join([*lines, f"    return {self._result()}", ""])
 
     def _fail(self, error: Exception) -> NoReturn:
-        """Raise the error of a run, with the node that it ended at."""
+        """Raise the error of a run, with the node at which it stopped."""
         place = -1 if error.__traceback__ is None else error.__traceback__.tb_lineno - _LINES_BEFORE_STEPS - 1
         step = self._step_of_line[place] if 0 <= place < len(self._step_of_line) else None
         named = failed_run(None if step is None else step.node.proto, error)
@@ -166,7 +166,7 @@ class _Writer:
         if self._mode == "time":
             return "times"
         if self._mode == "keep":
-            # Values leave in order; their names, which are the model's, never enter the source.
+            # Values are returned in order; their names come from the model, and never enter the source.
             return "[" + ", ".join(self._name(value) for value in kept_values(self._lowered).values()) + "]"
         return "[" + ", ".join(map(self._output, self._lowered.outputs)) + "]"
 
@@ -185,7 +185,7 @@ class _Writer:
         used = step.outputs[: step.node.output_count]
         results = ", ".join("_" if value is None else self._name(value) for value in used)
         line = f"{results} = {self._function(step)}({', '.join(arguments)})" if used else ""
-        if step.fused:  # operators that a pass names, never text of the model
+        if step.fused:  # operator names from a pass, never text from the model
             line += f"  # {step.node.op}"
         released = self._released(index, step) if self._mode != "keep" else []
         return [line] + ([f"del {', '.join(released)}"] if released else [])
@@ -197,7 +197,7 @@ class _Writer:
         return list(dict.fromkeys(map(self._name, dead)))
 
     def _overwritten(self, index: int, step: Step) -> Value | None:
-        """An input that dies here and whose memory, not shared with anything, has the type and shape of the result."""
+        """An input that dies here and whose memory, shared with nothing, has the type and shape of the result."""
         result = step.outputs[0]
         if result is None or not step.kernel.overwrites or not result.rank or result.dtype is None:
             return None
@@ -229,21 +229,21 @@ class _Writer:
 
 
 def kept_values(lowered: Lowered) -> dict[str, Value]:
-    """What mode `keep` returns: inputs, every result in the order of the graph, and outputs that are constants."""
+    """The values that mode `keep` returns: inputs, every result in graph order, and constant outputs."""
     results = [value for step in lowered.steps for value in step.outputs if value is not None]
     constants = [value for value in lowered.outputs if value.constant is not None]
     return {value.name: value for value in (*lowered.inputs, *results, *constants)}
 
 
 def own_memory(lowered: Lowered) -> set[int]:
-    """Values whose memory was made by the run, for them alone; what a body has seen may be anybody's."""
+    """Values whose memory the run allocated for them alone; memory that a body has seen may be shared."""
     fresh = (step.outputs for step in lowered.steps if step.kernel.result == "fresh")
     made = {id(value) for outputs in fresh for value in outputs if value is not None}
     return made - {id(value) for step in lowered.steps for value in step.captures}
 
 
 def memory_read_until(lowered: Lowered, last_use: dict[int, int]) -> dict[int, int]:
-    """The step after which the memory of each value is no longer read, by itself or as a part of others."""
+    """The step after which each value's memory is no longer read, by itself or as part of others."""
     until = dict(last_use)
     for step in reversed(lowered.steps):
         if step.kernel.result == "fresh":
@@ -256,7 +256,7 @@ def memory_read_until(lowered: Lowered, last_use: dict[int, int]) -> dict[int, i
 
 
 def last_uses(lowered: Lowered) -> dict[int, int]:
-    """The step after which each value is no longer read; outputs are read for ever."""
+    """The step after which each value is no longer read; outputs are always read."""
     last: dict[int, int] = {}
     for index, step in enumerate(lowered.steps):
         for value in step.outputs:

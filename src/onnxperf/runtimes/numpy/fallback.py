@@ -16,7 +16,7 @@ from onnxperf.runtimes.numpy.base import Kernel, Node
 
 
 def fallback_kernel(node: Node, captures: Sequence[str], constants: Mapping[str, Any]) -> Kernel:
-    """A kernel that runs the node in the reference evaluator; only its public interface is used."""
+    """A kernel that runs the node in the reference evaluator, through its public interface only."""
     if not onnx.defs.has(node.op, domain=node.domain, max_inclusive_version=node.version):
         raise BadModel(
             f"operator {node.op} of domain {node.domain or ONNX_DOMAIN} does not exist in opset {node.version}; "
@@ -33,7 +33,7 @@ def fallback_kernel(node: Node, captures: Sequence[str], constants: Mapping[str,
         outputs: Any = evaluators[types].run(None, given)
         if node.output_count == 1:
             return outputs[0]
-        results = iter(outputs)  # only outputs that are named were asked for
+        results = iter(outputs)  # only named outputs were requested
         return tuple(next(results) if name else None for name in node.proto.output[: node.output_count])
 
     return Kernel(run)

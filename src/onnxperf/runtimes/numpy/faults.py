@@ -1,4 +1,4 @@
-"""Whatever goes wrong with a node becomes one error that names the node, its operator and the cause."""
+"""Turns any error of a node into one that gives the node, its operator and the cause."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ _CAUSE_WIDTH = 400
 
 
 def label(proto: onnx.NodeProto) -> str:
-    """A node as errors name it: by its name, or by its first output where it has none."""
+    """A node as shown in errors: by its name, or by its first output if it has none."""
     output = next(filter(None, proto.output), "")
     which = f"node {quoted(proto.name)}" if proto.name else f"the node of {quoted(output)}"
     return f"{which} ({shortened(visible(proto.op_type), _NAME_WIDTH)})"
 
 
 def quoted(name: str) -> str:
-    """A name of the model in quotes, on one line and not too long."""
+    """A name from the model in quotes, on one line and not too long."""
     return f"'{shortened(visible(name), _NAME_WIDTH)}'"
 
 
 def cause(error: BaseException) -> str:
-    """What kind of error it is, and its text."""
+    """The type of the error, and its text."""
     text = shortened(visible(one_line(error)), _CAUSE_WIDTH)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 @contextmanager
 def compiling(what: Callable[[], str]) -> Iterator[None]:
-    """Errors while a part of a model is compiled; `what` is asked for only then."""
+    """Wrap errors while a part of a model is compiled; `what` is called only then."""
     try:
         yield
     except OnnxperfError:
@@ -46,7 +46,7 @@ def compiling(what: Callable[[], str]) -> Iterator[None]:
 
 
 def failed_run(proto: onnx.NodeProto | None, error: Exception) -> OnnxperfError:
-    """The error of a run that ends at a node; one that a body has named already stays what it is."""
+    """The error of a run that stops at a node; an error already wrapped by a body stays as it is."""
     if isinstance(error, OnnxperfError):
         return error
     what = "the results" if proto is None else label(proto)

@@ -1,4 +1,4 @@
-"""How much memory the results of a node with constant inputs can take, before they are computed."""
+"""How much memory the results of a node with constant inputs can take, before computing them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 from onnxperf.runtimes.numpy.base import Node, Value
 
 Bound = Callable[[Node], float]
-"""The most elements that a result can have; inputs are constants."""
+"""The maximum number of elements of a result; inputs are constants."""
 
 _STRING_BYTES = 64
-"""An element of an array of strings, about; numpy counts only the reference to it."""
+"""The approximate size of an element of a string array; numpy counts only the reference to it."""
 
 
 def most_bytes(node: Node) -> float | None:
-    """The most that all results can take; None where that is not known before they are computed.
+    """The maximum size of all results together; None if it is not known before they are computed.
 
-    Declared shapes are not asked: they are claims of the model.
+    Declared shapes are not used: they are claims of the model.
     """
     if node.bodies:
         # Constants in the branches of an If were computed when these were compiled. Loops are never run here.
@@ -41,13 +41,13 @@ def _shapes(node: Node) -> list[tuple[int, ...]]:
 
 
 def _numbers(node: Node, index: int) -> list[int]:
-    """An input as Python's numbers, whose products never overflow."""
+    """An input as Python numbers, whose products never overflow."""
     constant = node.constant(index)
     return [] if constant is None else list(np.asarray(constant).reshape(-1).tolist())
 
 
 def _all_inputs(node: Node) -> float:
-    """As many as all inputs have, and the sizes of one."""
+    """At most the elements of all inputs, plus one shape (for results that are shapes)."""
     return sum(map(prod, _shapes(node))) + max(map(len, _shapes(node)), default=0)
 
 
@@ -128,7 +128,7 @@ def _gemm(node: Node) -> float:
 
 
 def _einsum(node: Node) -> float:
-    """Of one or two operands; what lies between more of them can be larger than the result."""
+    """With one or two operands; with more, intermediate results can be larger than the result."""
     inputs, arrow, result = node.get("equation").replace(" ", "").partition("->")
     terms, sizes = inputs.split(","), {}  # type: list[str], dict[str, int]
     if len(terms) > 2 or "." in inputs:
@@ -152,7 +152,7 @@ _NO_LARGER = [
     "Split", "Squeeze", "TopK", "Transpose", "Trilu", "Unique", "Unsqueeze", "DequantizeLinear",
     "DynamicQuantizeLinear", "QuantizeLinear", "Constant",
 ]  # fmt: skip
-"""Every result has at most as many elements as all inputs together."""
+"""No result has more elements than all inputs together."""
 _BROADCASTING = [
     "Add", "And", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "Equal", "Greater", "GreaterOrEqual",
     "Less", "LessOrEqual", "Max", "Mean", "Min", "Mod", "Mul", "Or", "Pow", "PRelu", "Sub", "Sum", "Where", "Xor",

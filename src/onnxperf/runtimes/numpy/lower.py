@@ -1,4 +1,4 @@
-"""From an ONNX graph to steps: every node with its kernel, constants folded, types and shapes as far as inferred."""
+"""Lowers an ONNX graph to steps: finds kernels, folds constants, and infers types and shapes as far as possible."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from onnxperf.runtimes.numpy.faults import compiling, label, quoted
 from onnxperf.runtimes.numpy.fold import most_bytes
 
 FOLD_LIMIT_BYTES = 512 << 20
-"""What results of constant nodes may take together; all others are computed in every run."""
+"""The maximum size of all results of constant nodes together; other results are computed in every run."""
 _NEVER_FOLDED = frozenset(
     ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout")
 )
@@ -28,16 +28,16 @@ _NEVER_FOLDED = frozenset(
 
 @dataclass(eq=False)
 class Step:
-    """A node, or several that were fused, computed in every run."""
+    """A node, or several fused ones, computed in every run."""
 
     node: Node
     kernel: Kernel
     arguments: tuple[Value | None, ...]
-    """What is passed, in order: inputs, then captures of its bodies."""
+    """The arguments, in order: inputs, then captures of its bodies."""
     outputs: tuple[Value | None, ...]
     captures: tuple[Value, ...] = ()
     fused: tuple[onnx.NodeProto, ...] = ()
-    """The nodes of the model that it computes, where these are several; `node` bears their names then."""
+    """The nodes of the model that it computes, if there are several; `node` then bears their names."""
 
 
 @dataclass(eq=False)
@@ -45,7 +45,7 @@ class Lowered:
     """A graph as steps."""
 
     inputs: tuple[Value, ...]
-    """Parameters: the graph's inputs (overridden initialisers included), then outer values that it reads."""
+    """Parameters: the graph's inputs (including overridden initializers), then outer values that it reads."""
     captures: tuple[str, ...]
     outputs: tuple[Value, ...]
     steps: list[Step] = field(default_factory=list)
@@ -53,14 +53,14 @@ class Lowered:
 
 @dataclass
 class Context:
-    """What all graphs of a model share while they are lowered."""
+    """State shared by all graphs of a model while they are lowered."""
 
     opsets: dict[str, int]
     fallbacks: set[str]
     compile_body: Any
-    """Turns a lowered subgraph into a function; given by the compiler."""
+    """Turns a lowered subgraph into a function; supplied by the compiler."""
     folded_bytes: float = 0
-    """What results of constant nodes take so far."""
+    """The size of all results of constant nodes so far."""
 
 
 def lower(
@@ -70,10 +70,10 @@ def lower(
     overridden: Iterable[str] = (),
     holder: onnx.GraphProto | None = None,
 ) -> Lowered:
-    """Lower a graph; `outer` are the values that a subgraph can see, `overridden` initialisers become parameters.
+    """Lower a graph; `outer` are the values visible to a subgraph, `overridden` initializers become parameters.
 
-    Its nodes must be sorted, and all that they read must exist. A graph without weights has them, and its inputs, in
-    another one, its `holder`.
+    Its nodes must be sorted, and everything that they read must exist. For a graph stripped of its weights, these and
+    its inputs are in another graph, its `holder`.
     """
     kernels.load_all()
     scope = _Scope(graph, holder or graph, context, outer or {}, frozenset(overridden))
@@ -92,7 +92,7 @@ def arguments_of(node: Node, kernel: Kernel) -> tuple[Value | None, ...]:
 
 
 class _Scope:
-    """The values that nodes of one graph can see."""
+    """The values visible to the nodes of one graph."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class _Scope:
                 self.parameters.append(self._values[declared.name])
 
     def read(self, name: str) -> Value:
-        """The value of that name, from this graph or an outer one."""
+        """The value with that name, from this graph or an outer one."""
         if name in self._values:
             return self._values[name]
         outer = self._outer[name]
@@ -135,7 +135,7 @@ class _Scope:
         return self.captured[name]
 
     def add(self, proto: onnx.NodeProto) -> None:
-        """Find a kernel for a node, and compute it now if all it needs is known."""
+        """Find a kernel for a node, and compute it now if all its inputs are known."""
         node, captures = self._node(proto)
         kernel = find_kernel(node)
         if kernel is None:
@@ -163,7 +163,7 @@ class _Scope:
         return node, captures
 
     def _constants_in_bodies(self, proto: onnx.NodeProto) -> dict[str, Any]:
-        """Constants of this graph and outer ones that bodies of a node read: bodies of ours have them bound."""
+        """Constants of this and outer graphs that a node's bodies read: our own bodies have them bound."""
         visible = ChainMap(self._values, self._outer)
         names = (name for graph in _graphs(proto) for node in graph.node for name in node.input)
         return {
@@ -175,7 +175,7 @@ class _Scope:
         return Body(self._context.compile_body(lowered), lowered.captures, lowered.inputs, len(lowered.steps))
 
     def _fold(self, node: Node, kernel: Kernel, arguments: tuple[Value | None, ...]) -> bool:
-        """Compute a node at compile time, if its results are small for certain; if it fails, so will the run."""
+        """Compute a node at compile time, if its results are certainly small; if it fails, so will the run."""
         known = all(value is None or value.constant is not None for value in arguments)
         if not known or _is_random(node.proto):
             return False
@@ -189,7 +189,7 @@ class _Scope:
             return False
         results = result if node.output_count > 1 else (result,)
         if any(value is not None and each is None for value, each in zip(node.outputs, results, strict=False)):
-            return False  # an optional without a value looks like a value that is not known
+            return False  # an optional without a value looks like an unknown value
         self._context.folded_bytes += sum(_own_bytes(each, constants) for each in results)
         for value, constant in zip(node.outputs, results, strict=False):
             if value is not None:
@@ -212,13 +212,13 @@ class _Scope:
 
 
 def _graphs(proto: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
-    """The subgraphs of a node, and those within them."""
+    """The subgraphs of a node, including nested ones."""
     for _, body in bodies(proto):
         yield from with_bodies(body)
 
 
 def _own_bytes(result: Any, constants: Iterable[Any]) -> int:
-    """Memory of a result that is not that of a constant."""
+    """Memory of a result that it does not share with a constant."""
     arrays = (each for each in constants if isinstance(each, np.ndarray))
     if not isinstance(result, np.ndarray) or any(np.may_share_memory(result, each) for each in arrays):
         return 0
@@ -226,7 +226,7 @@ def _own_bytes(result: Any, constants: Iterable[Any]) -> int:
 
 
 def _initialiser(name: str) -> str:
-    return f"initialiser {quoted(name)}"
+    return f"initializer {quoted(name)}"
 
 
 def _is_random(proto: onnx.NodeProto) -> bool:

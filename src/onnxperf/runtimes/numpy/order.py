@@ -1,4 +1,4 @@
-"""Nodes in an order in which each comes after what it reads, as onnxruntime sorts them."""
+"""Sorts nodes so that each comes after those that it reads, as onnxruntime does."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from onnxperf.model.graph import bodies, initialisers, with_bodies
 from onnxperf.runtimes.numpy.faults import label, quoted
 
 _SHOWN = 4
-"""Nodes of a cycle that an error names."""
+"""The maximum number of nodes of a cycle shown in an error."""
 
 
 def sort_nodes(model: onnx.ModelProto) -> None:
-    """Sort the nodes of all graphs, bodies and functions, in place; those that are sorted stay as they are.
+    """Sort the nodes of all graphs, bodies and functions, in place; sorted ones stay as they are.
 
-    Whatever is read must be there: onnx's shape inference does not survive a value without a type.
+    Everything that is read must exist: onnx's shape inference crashes on a value without a type.
     """
     for graph in with_bodies(model.graph):
         _sort(graph.node)
@@ -41,13 +41,13 @@ def _check_graph(graph: onnx.GraphProto, outer: Sequence[set[str]]) -> None:
 def _check_names(
     nodes: Iterable[onnx.NodeProto], outputs: Iterable[str], known: set[str], outer: Sequence[set[str]]
 ) -> None:
-    """Refuse names that are neither known, nor those of outer graphs, nor computed by a node before."""
+    """Reject names that are neither known, nor from outer graphs, nor computed by an earlier node."""
     scopes = (known, *outer)
 
     def check(name: str, reader: Callable[[], str]) -> None:
         if name and not any(name in scope for scope in scopes):
             raise BadModel(
-                f"{reader()} reads {quoted(name)}, which is not an input, an initialiser or the result of a node"
+                f"{reader()} reads {quoted(name)}, which is not an input, an initializer or the result of a node"
             )
 
     for node in nodes:
@@ -79,7 +79,7 @@ def _sort(nodes: MutableSequence[onnx.NodeProto]) -> None:
 
 
 def _read_by(node: onnx.NodeProto) -> Iterator[str]:
-    """What a node reads, and what its bodies read from outside."""
+    """The names that a node reads, and those that its bodies read from outside."""
     yield from node.input
     for _, body in bodies(node):
         yield from _free_names(body)
@@ -95,7 +95,7 @@ def _free_names(graph: onnx.GraphProto) -> set[str]:
 
 
 def _order(needs: Sequence[set[int]]) -> list[int]:
-    """The first node that can be computed, again and again; nodes of a cycle are left out."""
+    """Repeatedly the first node that can be computed; nodes of a cycle are left out."""
     missing = [len(needed) for needed in needs]
     readers: list[list[int]] = [[] for _ in needs]
     for index, needed in enumerate(needs):
@@ -113,7 +113,7 @@ def _order(needs: Sequence[set[int]]) -> list[int]:
 
 
 def _cycle(nodes: Sequence[onnx.NodeProto], needs: Sequence[set[int]], placed: set[int]) -> str:
-    """The nodes of a cycle: whatever cannot be placed needs something that cannot be placed either."""
+    """The nodes of a cycle: every unplaceable node needs another unplaceable one."""
     path = [next(index for index in range(len(nodes)) if index not in placed)]
     seen: set[int] = set()
     while path[-1] not in seen:

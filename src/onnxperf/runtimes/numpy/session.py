@@ -19,13 +19,13 @@ from onnxperf.runtimes.numpy.lower import Lowered
 
 
 def open_session(model: Path | bytes, options: SessionOptions, recording: Recording | None = None) -> NumpySession:
-    """Compile a model; threads are those of numpy's BLAS, which only a process of its own can set."""
+    """Compile a model; threads are those of numpy's BLAS, which can only be set for a whole process."""
     del options, recording
     return NumpySession(read_proto(model))
 
 
 class NumpySession(Session):
-    """A compiled model; variants for overridden initialisers are compiled when they are needed."""
+    """A compiled model; variants for overridden initializers are compiled on demand."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
         self._compiler = Compiler(model)
@@ -38,7 +38,7 @@ class NumpySession(Session):
 
     @property
     def source(self) -> str:
-        """The Python source that the model became."""
+        """The generated Python source."""
         return self._compiler.program().source
 
     @property
@@ -78,18 +78,18 @@ class NumpySession(Session):
         return call_and_copy
 
     def parts(self, call: str, feeds: Arrays, casts: Casts) -> Parts:
-        """Casting, and the function, which returns arrays."""
+        """Casting, then the function, which returns arrays."""
         del call
         program = self._compiler.program(self._overridden(feeds))
         return Parts(lambda: partial(program.function, *_ordered(program, cast_feeds(feeds, casts))), as_it_is)
 
     def intermediates(self, feeds: Arrays) -> dict[str, Any]:
-        """Every tensor of a run by name, in the order of the graph."""
+        """Every tensor of a run by name, in graph order."""
         program = self._compiler.program(self._overridden(feeds), "keep")
         return dict(zip(program.kept, program.function(*_ordered(program, feeds)), strict=True))
 
     def node_times(self, feeds: Arrays, repeat: int) -> list[dict[str, Scalar]]:
-        """A row per node that is computed in every run: where it is, what it is, and how long it takes."""
+        """One row per node computed in every run: its place, its operator, and its time."""
         program = self._compiler.program(self._overridden(feeds), "time")
         arguments = _ordered(program, feeds)
         program.function(*arguments)
@@ -117,7 +117,7 @@ def _ordered(program: Program, feeds: Mapping[str, Any]) -> list[Any]:
 
 
 def _by_name(program: Program) -> Callable[[Arrays], list[Any]]:
-    """The function of arrays by name; most models have one input."""
+    """A function of arrays by name; most models have one input."""
     function, names = program.function, program.parameters
     if len(names) != 1:
         return lambda arrays: function(*[arrays[name] for name in names])
@@ -126,7 +126,7 @@ def _by_name(program: Program) -> Callable[[Arrays], list[Any]]:
 
 
 def _own_names(program: Program) -> set[str]:
-    """Values that were made by the run that returns them: fresh results, and views of nothing else."""
+    """Values allocated by the run that returns them: fresh results, and views of nothing else."""
     own: set[str] = set()
     for step in program.steps:
         seen = [value.name for value in step.arguments if value is not None]

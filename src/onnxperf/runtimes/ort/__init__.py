@@ -9,7 +9,7 @@ from onnxperf.runtimes.base import OpenSession, RuntimeDescription
 from onnxperf.runtimes.ort.calls import CALLS
 
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-"""Read when onnxruntime is imported: without it, the import makes an identifier of the device and a thread."""
+"""Read when onnxruntime is imported: without it, the import creates a device identifier and a thread."""
 
 
 def _load() -> OpenSession:
@@ -20,7 +20,7 @@ def _load() -> OpenSession:
 
 def _check_options(options: SessionOptions) -> None:
     if options.env:
-        return  # another onnxruntime, which its worker asks
+        return  # another onnxruntime, which checks them in its worker
     RUNTIME.ready()
     from onnxperf.runtimes.ort.session import provider_name
 

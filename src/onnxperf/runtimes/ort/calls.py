@@ -1,4 +1,4 @@
-"""The styles in which Python can call onnxruntime: what each does in a call, how it is divided, and its traits."""
+"""The ways to call onnxruntime from Python: what each does in a call, how it is split into parts, and its traits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from onnxperf.errors import SubjectError
 from onnxperf.runtimes.base import Array, Arrays, Call, Caller, CallStyle, Casts, Parts, as_it_is, cast_feeds
 
-if TYPE_CHECKING:  # the traits of a call style are asked for where onnxruntime is not needed
+if TYPE_CHECKING:  # the traits of a call style are also used without onnxruntime
     from onnxruntime.capi.onnxruntime_pybind11_state import OrtDevice, OrtValue, SessionIOBinding
 
     from onnxperf.runtimes.ort.session import OrtSession
@@ -37,7 +37,7 @@ def _bind_ort_values(session: OrtSession, feeds: Arrays, _casts: Casts) -> Call:
 
 
 def _bind_io_binding(session: OrtSession, feeds: Arrays, _casts: Casts) -> Call:
-    """Bind pointers anew in every call, as a server does whose inputs arrive in new arrays."""
+    """Bind pointers again in every call, as a server does whose inputs arrive in new arrays."""
     binding, device, run = _ort().SessionIOBinding(session.ort._sess), _cpu(), session.ort._sess.run_with_iobinding
     inputs, outputs, options = list(feeds.items()), session.output_names, session.run_options
 
@@ -48,14 +48,14 @@ def _bind_io_binding(session: OrtSession, feeds: Arrays, _casts: Casts) -> Call:
             binding.bind_output(name, device)
         run(binding, options)
         values = binding.get_outputs()
-        # By index: the end of an iteration over this C++ vector is an exception that costs 30 us.
+        # By index: iterating over this C++ vector ends with an exception that costs 30 µs.
         return [values[i].numpy() for i in range(len(outputs))]
 
     return call
 
 
 def _bind_fixed(session: OrtSession, feeds: Arrays, casts: Casts) -> Call:
-    """Copy the inputs into buffers that stay bound; the outputs are overwritten by the next call."""
+    """Copy the inputs into buffers that stay bound; the next call overwrites the outputs."""
     binding, buffers, outputs = _fixed_buffers(session, cast_feeds(feeds, casts))
     copies = [(buffers[name], array) for name, array in feeds.items()]
     run, options = session.ort._sess.run_with_iobinding, session.run_options
@@ -70,11 +70,11 @@ def _bind_fixed(session: OrtSession, feeds: Arrays, casts: Casts) -> Call:
 
 
 def _bind_inplace(session: OrtSession, feeds: Arrays, _casts: Casts) -> Call:
-    """Call on the given arrays, which stay bound: inputs are written into them by what makes them, without a copy."""
+    """Call on the given arrays, which stay bound: producers write inputs into them directly, without a copy."""
     binding, buffers, outputs = _fixed_buffers(session, feeds, copied=False)
     run, options = session.ort._sess.run_with_iobinding, session.run_options
 
-    # The buffers are defaults of the call to keep them alive as long as the addresses that are bound to them.
+    # The buffers are defaults of the call: this keeps them alive as long as the addresses bound to them.
     def call(_keep: dict[str, Array] = buffers) -> list[Array]:
         run(binding, options)
         return outputs
@@ -83,7 +83,7 @@ def _bind_inplace(session: OrtSession, feeds: Arrays, _casts: Casts) -> Call:
 
 
 def _split_run(session: OrtSession, feeds: Arrays, casts: Casts) -> Parts:
-    """Through onnxruntime's own values; where these cannot hold the data, all but the cast counts as computing."""
+    """Through onnxruntime's own values; if these cannot hold the data, all but the cast counts as computing."""
     try:
         require_tensors(session, feeds)
     except SubjectError:
@@ -142,11 +142,11 @@ def _split_inplace(session: OrtSession, feeds: Arrays, casts: Casts) -> Parts:
 def _fixed_buffers(
     session: OrtSession, feeds: Arrays, copied: bool = True
 ) -> tuple[SessionIOBinding, dict[str, Array], list[Array]]:
-    """Bind the inputs or copies of them, and outputs of the shapes that these inputs give."""
+    """Bind the inputs or copies of them, and outputs of the shapes that these inputs produce."""
     results = session.ort.run(None, dict(feeds))
     for name, result in zip(session.output_names, results, strict=True):
         if not isinstance(result, np.ndarray) or result.dtype.hasobject:
-            raise SubjectError("skipped", f"output {name!r} is not a numeric tensor, so it cannot be bound to a buffer")
+            raise SubjectError("skipped", f"output {name!r} is not a numeric tensor and cannot be bound to a buffer")
     buffers = {name: array.copy() if copied else array for name, array in feeds.items()}
     outputs = [result.copy() for result in results]
     binding, device = _ort().SessionIOBinding(session.ort._sess), _cpu()
@@ -157,11 +157,11 @@ def _fixed_buffers(
     return binding, buffers, outputs
 
 
-# ---------------------------------------------------------------- calls on inputs that are alike
+# ---------------------------------------------------------------- calls on similar inputs
 
 
 def _call_run(session: OrtSession, _feeds: Arrays) -> Caller:
-    """Straight to the C level: the names, which `run` compares again, are right."""
+    """Call the C level directly: the names, which `run` checks again, are known to be right."""
     run, names, options = session.ort._sess.run, list(session.output_names), session.run_options
     return lambda feeds: run(names, feeds, options)
 
@@ -177,11 +177,11 @@ def _call_ort_values(session: OrtSession, _feeds: Arrays) -> Caller:
 
 
 def _call_io_binding(session: OrtSession, feeds: Arrays) -> Caller:
-    """Keep the binding; pointers are bound anew, and outputs, or they would be written into those of the last call."""
+    """Keep the binding; inputs and outputs are bound again in every call, as the old outputs belong to the caller."""
     run, device, fetch = session.ort._sess.run_with_iobinding, _cpu(), _fetch(session)
     options = session.run_options
     inputs = [(name, array.dtype.type, array.shape) for name, array in feeds.items()]
-    spare: list[SessionIOBinding] = []  # a thread takes one for itself, or makes one; none waits
+    spare: list[SessionIOBinding] = []  # a thread takes one for itself, or creates one; none waits
 
     def call(feeds: Arrays) -> list[Array]:
         try:
@@ -194,7 +194,7 @@ def _call_io_binding(session: OrtSession, feeds: Arrays) -> Caller:
             binding.bind_output(name, device)
         run(binding, options)
         outputs = fetch(binding.get_outputs())
-        binding.clear_binding_outputs()  # they belong to the caller, and so does their end
+        binding.clear_binding_outputs()  # the caller owns them, and frees them
         spare.append(binding)
         return outputs
 
@@ -202,7 +202,7 @@ def _call_io_binding(session: OrtSession, feeds: Arrays) -> Caller:
 
 
 def _call_fixed(session: OrtSession, feeds: Arrays) -> Caller:
-    """Keep the buffers; what is computed in them is copied, and where it no longer fits, they are made anew."""
+    """Keep the buffers; their results are copied, and if these no longer fit, new buffers are created."""
     run, quietly = session.ort._sess.run_with_iobinding, session.new_run_options()
     quietly.log_severity_level = 4
     spare = [_fixed_buffers(session, feeds)]
@@ -214,8 +214,8 @@ def _call_fixed(session: OrtSession, feeds: Arrays) -> Caller:
             for name, buffer in buffers.items():
                 np.copyto(buffer, feeds[name])
             run(binding, quietly)
-        except Exception:  # all are in use, an output has another shape now, or the inputs are at fault
-            fixed = _fixed_buffers(session, feeds)  # computes, too
+        except Exception:  # all are in use, the shape of an output has changed, or the inputs are at fault
+            fixed = _fixed_buffers(session, feeds)  # this also computes
         outputs = [output.copy() for output in fixed[2]]
         spare.append(fixed)
         return outputs
@@ -224,7 +224,7 @@ def _call_fixed(session: OrtSession, feeds: Arrays) -> Caller:
 
 
 def _fetch(session: OrtSession) -> Callable[[Sequence[OrtValue]], list[Array]]:
-    """Reads outputs; one that is an input of the graph would be the caller's own array."""
+    """Reads outputs; an output that is also a graph input would be the caller's own array."""
     places = [(place, name in session.input_names) for place, name in enumerate(session.output_names)]
     return lambda values: [values[i].numpy().copy() if is_input else values[i].numpy() for i, is_input in places]
 
@@ -236,7 +236,7 @@ class OrtCall(CallStyle):
     bind: Callable[[OrtSession, Arrays, Casts], Call]
     """A call on inputs that stay the same arrays."""
     caller: Callable[[OrtSession, Arrays], Caller]
-    """Calls on new arrays that are alike, with new outputs."""
+    """Calls on new but similar arrays, with new outputs."""
     split: Callable[[OrtSession, Arrays, Casts], Parts]
     needs_tensors: bool = True
     """Inputs and outputs travel as onnxruntime's own values, of which Python can read and write only tensors."""
@@ -275,14 +275,14 @@ CALLS = {style.name: style for style in _STYLES}
 
 
 def require_tensors(session: OrtSession, feeds: Arrays) -> None:
-    """Skip what onnxruntime's own values cannot hold, for one reason whatever the call style."""
+    """Skip what onnxruntime's own values cannot hold, with the same reason for every call style."""
     for name, array in feeds.items():
         if array.dtype.hasobject or array.dtype.kind in "US":
-            raise SubjectError("skipped", f"input {name!r} holds strings, which this call style cannot bind")
+            raise SubjectError("skipped", f"input {name!r} is a string tensor, which this call style cannot bind")
     for output in session.ort.get_outputs():
         if not output.type.startswith("tensor("):
             raise SubjectError(
-                "skipped", f"output {output.name!r} is a {output.type}, and this call style returns only tensors"
+                "skipped", f"output {output.name!r} is a {output.type}, but this call style returns only tensors"
             )
 
 

@@ -1,6 +1,6 @@
-"""Every session and run config entry and every graph optimiser of onnxruntime 1.16 to 1.31: it ignores unknown ones.
+"""All session and run config entries and graph optimizers of onnxruntime 1.16 to 1.31, which ignores unknown ones.
 
-From onnxruntime's own headers at each release, compared with the texts inside its wheels.
+Taken from onnxruntime's headers at each release, and compared with the strings in its wheels.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from typing import NamedTuple
 from onnxperf.errors import BadOption
 
 OLDEST, NEWEST = "1.16", "1.31"
-"""Releases that the tables cover; entries of the oldest may be older."""
+"""The releases that the tables cover; entries of the oldest one may be older."""
 
 
 class KnownName(NamedTuple):
-    """A name that onnxruntime knows."""
+    """A name that onnxruntime recognizes."""
 
     name: str
     values: tuple[str, ...] = ()
-    """All that it may be, where the header says so."""
+    """All allowed values, if the header lists them."""
     since: str = OLDEST
     until: str = ""
     """The last release that has it; empty: the newest has it."""
     needs: str = ""
-    """A row of `_NEEDS` or a provider, without which it has no effect."""
+    """A key of `_NEEDS` or a provider, without which it has no effect."""
 
 
 _FLAG = ("0", "1")
 _NEEDS = {
     "arm64": "an ARM processor",
-    "provider": "a provider besides the CPU's",
+    "provider": "a provider other than the CPU's",
     "training": "a training build of onnxruntime",
     "internal": "onnxruntime's own compiler, which sets it",
 }
@@ -203,11 +203,11 @@ OPTIMIZERS = (
     KnownName("MatMulNBitsQkvFusion", since="1.27", needs="WebGPU"),
     KnownName("GroupQueryAttentionPreNormFusion", since="1.28", needs="provider"),
 )
-"""Names as `disabled_optimizers` and `optimization.disable_specified_optimizers` take them."""
+"""Names accepted by `disabled_optimizers` and `optimization.disable_specified_optimizers`."""
 
 
 def check_key(key: str, version: str, providers: Collection[str] = (), *, run: bool = False) -> None:
-    """Refuse a session config entry, or one of a run, that this onnxruntime with these providers would ignore."""
+    """Reject a session or run config entry that this onnxruntime with these providers would ignore."""
     _check(
         "run config entry" if run else "session config entry",
         key,
@@ -218,7 +218,7 @@ def check_key(key: str, version: str, providers: Collection[str] = (), *, run: b
 
 
 def check_value(key: str, value: str) -> None:
-    """Refuse a value that is not one of those that the entry can have; a key that is not in the tables may have any."""
+    """Reject a value that the entry does not allow; keys missing from the tables accept any value."""
     values = next((entry.values for entry in (*SESSION_KEYS, *RUN_KEYS) if entry.name == key), ())
     if values and value not in values:
         raise BadOption(
@@ -227,12 +227,12 @@ def check_value(key: str, value: str) -> None:
 
 
 def check_optimizer(name: str, version: str, providers: Collection[str] = ()) -> None:
-    """Refuse the name of a graph optimiser that this onnxruntime does not have."""
-    _check("graph optimiser", name, OPTIMIZERS, version, providers)
+    """Reject the name of a graph optimizer that this onnxruntime does not have."""
+    _check("graph optimizer", name, OPTIMIZERS, version, providers)
 
 
 def known(entries: Iterable[KnownName], version: str) -> list[str]:
-    """Names that a release has."""
+    """The names that a release recognizes."""
     return [entry.name for entry in entries if _place(entry, version) == 0]
 
 
@@ -242,7 +242,7 @@ def _check(what: str, name: str, entries: tuple[KnownName, ...], version: str, p
         raise _unknown(what, name, known(entries, version), version)
     place = _place(entry, version)
     if place > 0:
-        raise BadOption(f"{what} {name!r} is new in onnxruntime {entry.since}; {version} would ignore it")
+        raise BadOption(f"{what} {name!r} was added in onnxruntime {entry.since}; {version} would ignore it")
     if place < 0:
         raise BadOption(f"{what} {name!r} was removed after onnxruntime {entry.until}; {version} would ignore it")
     if entry.needs and not _has(entry.needs, providers):
@@ -252,17 +252,17 @@ def _check(what: str, name: str, entries: tuple[KnownName, ...], version: str, p
 
 
 def _unknown(what: str, name: str, valid: list[str], version: str) -> BadOption:
-    """Lists the nearest names, or all where none is near; a newer onnxruntime may know more than the table."""
-    from difflib import get_close_matches  # only an error needs it
+    """Lists the closest names, or all if none is close; a newer onnxruntime may support more than the table."""
+    from difflib import get_close_matches  # needed only for errors
 
     error = BadOption.unknown(what, name, get_close_matches(name, valid, n=3, cutoff=0.7) or valid)
     if _numbers(version)[:2] <= _numbers(NEWEST):
         return error
-    return BadOption(f"{error} (known up to onnxruntime {NEWEST}; this is {version})")
+    return BadOption(f"{error} (checked against onnxruntime up to {NEWEST}; this is {version})")
 
 
 def _place(entry: KnownName, version: str) -> int:
-    """0 where a release has the entry, 1 where the entry is newer, -1 where it is gone."""
+    """0 if the release has the entry, 1 if the entry is newer, -1 if it was removed."""
     release = _numbers(version)
     if release < _numbers(entry.since) and entry.since != OLDEST:
         return 1
@@ -278,7 +278,7 @@ def _has(need: str, providers: Collection[str]) -> bool:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """1.24.3 as numbers; what follows them, such as +cpu or rc1, does not count."""
+    """1.24.3 as numbers; suffixes such as +cpu or rc1 are ignored."""
     numbers = []
     for part in version.split("."):
         digits = part[: len(part) - len(part.lstrip("0123456789"))]

@@ -1,4 +1,4 @@
-"""A model in onnxruntime: its session, what it records, and why it refuses a model."""
+"""A model in onnxruntime: its session, what it records, and why it rejects a model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from onnxperf.runtimes.base import Arrays, Call, Caller, Casts, Parts, Session, 
 from onnxperf.runtimes.ort.calls import CALLS, OrtCall, require_tensors
 from onnxperf.wording.names import one_line
 
-onnxruntime.disable_telemetry_events()  # versions that do not know the variable set beside this file
+onnxruntime.disable_telemetry_events()  # versions that ignore the variable set in __init__.py
 
 VERSION = str(onnxruntime.__version__)
 _LEVELS: dict[OptLevel, str] = {
@@ -37,7 +37,7 @@ _EXTERNAL = "session.optimized_model_external_initializers"
 
 
 def open_session(model: Path | bytes, options: SessionOptions, recording: Recording | None = None) -> OrtSession:
-    """Create a session with exactly the options asked for, which may record what it does."""
+    """Create a session with exactly the given options, which may record what it does."""
     settings = _settings(options)
     if recording is not None:
         _record(settings, recording)
@@ -56,15 +56,15 @@ def open_session(model: Path | bytes, options: SessionOptions, recording: Record
     except Exception as error:
         raise BadModel(f"onnxruntime {onnxruntime.__version__} cannot load the model: {explain(error)}") from error
     if session.get_providers()[0] != provider:
-        raise BadOption(f"provider {options.provider!r} did not start; onnxruntime fell back to the CPU")
+        raise BadOption(f"provider {options.provider!r} could not be started; onnxruntime fell back to the CPU")
     session.disable_fallback()
     return OrtSession(session, model, options)
 
 
 def _settings(options: SessionOptions) -> onnxruntime.SessionOptions:
-    """Onnxruntime's own record of the options; what is new in a release is set only where it was asked for."""
+    """Onnxruntime's own options object; options of newer releases are set only if requested."""
     settings = onnxruntime.SessionOptions()
-    settings.log_severity_level = 3  # errors reach us as exceptions; warnings would only clutter the terminal
+    settings.log_severity_level = 3  # errors arrive as exceptions; warnings would only clutter the terminal
     settings.intra_op_num_threads = options.threads or 1
     settings.inter_op_num_threads = options.inter_op_threads
     settings.graph_optimization_level = _level(options.opt_level)
@@ -94,16 +94,16 @@ def _settings(options: SessionOptions) -> onnxruntime.SessionOptions:
 
 
 def _level(name: OptLevel) -> Any:
-    """Onnxruntime's constant for a level of optimisation; not every version has all of them."""
+    """Onnxruntime's constant for an optimization level; not every version has all of them."""
     level = getattr(onnxruntime.GraphOptimizationLevel, _LEVELS[name], None)
     if level is None:
-        raise SubjectError("failed", f"onnxruntime {onnxruntime.__version__} has no optimisation level {name!r}")
+        raise SubjectError("failed", f"onnxruntime {onnxruntime.__version__} has no optimization level {name!r}")
     return level
 
 
 @cache
 def _share_pool(threads: int) -> None:
-    """One thread pool for all sessions of this process that ask for it; onnxruntime takes its size only once."""
+    """One thread pool for all sessions of this process that request it; onnxruntime reads its size only once."""
     if not hasattr(onnxruntime, "set_global_thread_pool_sizes"):
         raise SubjectError("failed", f"sessions of onnxruntime {onnxruntime.__version__} cannot share a thread pool")
     onnxruntime.set_global_thread_pool_sizes(threads, 1)
@@ -111,14 +111,14 @@ def _share_pool(threads: int) -> None:
 
 @cache
 def _share_exact_arena() -> None:
-    """An arena that takes no more than what is requested; onnxruntime has it per process only."""
+    """An arena that allocates no more than requested; onnxruntime supports it only per process."""
     kind = onnxruntime.OrtAllocatorType.ORT_ARENA_ALLOCATOR
     place = onnxruntime.OrtMemoryInfo("Cpu", kind, 0, onnxruntime.OrtMemType.DEFAULT)
     onnxruntime.create_and_register_allocator(place, onnxruntime.OrtArenaCfg({"arena_extend_strategy": 1}))
 
 
 def _record(settings: onnxruntime.SessionOptions, recording: Recording) -> None:
-    """Have the session write a trace, or the graph that it executes, or both."""
+    """Make the session write a trace, or the executed graph, or both."""
     if recording.trace_prefix is not None:
         settings.enable_profiling = True
         settings.profile_file_prefix = recording.trace_prefix
@@ -129,12 +129,12 @@ def _record(settings: onnxruntime.SessionOptions, recording: Recording) -> None:
 
 
 def available_providers() -> list[str]:
-    """What onnxruntime can run on here, in its order of preference."""
+    """The providers that onnxruntime can run on here, in its order of preference."""
     return [str(name) for name in onnxruntime.get_available_providers()]
 
 
 def provider_name(name: str) -> str:
-    """Onnxruntime's own name of a provider that is available here."""
+    """Onnxruntime's name for a provider that is available here."""
     available = available_providers()
     short = {full.removesuffix("ExecutionProvider").lower(): full for full in available}
     if name in available:
@@ -155,7 +155,7 @@ class OrtSession(Session):
         if options.arena == "shrinkage":
             self._run_entries["memory.enable_memory_arena_shrinkage"] = "cpu:0"
         self.run_options = self.new_run_options() if self._run_entries else None
-        """For every call; None where nothing was asked for."""
+        """For every call; None if none are set."""
         self.input_names = tuple(i.name for i in session.get_inputs())
         self.output_names = tuple(o.name for o in session.get_outputs())
         used = session.get_session_options()
@@ -172,7 +172,7 @@ class OrtSession(Session):
         }
 
     def new_run_options(self) -> onnxruntime.RunOptions:
-        """The run options, for a call that sets more of them."""
+        """New run options, for a call that sets more of them."""
         run_options = onnxruntime.RunOptions()
         for key, value in self._run_entries.items():
             run_options.add_run_config_entry(key, value)
@@ -181,12 +181,12 @@ class OrtSession(Session):
     def end_recording(self) -> str:
         """Write the trace; returns its file."""
         file = str(self.ort.end_profiling())
-        if not Path(file).is_file():  # onnxruntime loses a trace that it cannot write without a word
+        if not Path(file).is_file():  # onnxruntime silently drops a trace that it cannot write
             raise SubjectError("failed", f"onnxruntime could not write its trace to {file!r}")
         return file
 
     def intermediates(self, feeds: Arrays) -> dict[str, Any]:
-        """Every tensor of one run by name, from a copy of the model in which all of them are outputs."""
+        """Every tensor of one run by name, from a copy of the model that outputs all of them."""
         revealed, folder = reveal_all(self._model)
         with folder:
             session = open_session(revealed, self._options)
@@ -199,7 +199,7 @@ class OrtSession(Session):
         if not casts or style.casts_by_copy:
             return style.bind(self, feeds, casts)
         if not style.copies:
-            raise SubjectError("skipped", f"{call} makes no copy, so it cannot cast its inputs")
+            raise SubjectError("skipped", f"{call} does not copy its inputs, so it cannot cast them")
 
         def call_on_copies() -> Sequence[Any]:
             return style.bind(self, cast_feeds(feeds, casts), {})()
@@ -207,11 +207,11 @@ class OrtSession(Session):
         return call_on_copies
 
     def caller(self, call: str, feeds: Arrays) -> Caller:
-        """What the style can keep from one call to the next while inputs are alike."""
+        """A caller that keeps what the style can reuse between calls with similar inputs."""
         return self._style(call, feeds).caller(self, feeds)
 
     def _style(self, call: str, feeds: Arrays) -> OrtCall:
-        """A call style that can take these inputs."""
+        """A call style that supports these inputs."""
         style = CALLS[call]
         if style.needs_tensors:
             require_tensors(self, feeds)
@@ -219,7 +219,7 @@ class OrtSession(Session):
         return style
 
     def parts(self, call: str, feeds: Arrays, casts: Casts) -> Parts:
-        """Divide a call in the style that `bind` accepted for these inputs."""
+        """Split a call in the style that `bind` accepted for these inputs."""
         return CALLS[call].split(self, feeds, casts)
 
 
@@ -229,7 +229,7 @@ _SHOWN_TABLES = {"fixed_dims": "fixed", "provider_options": "provider option", "
 
 
 def _unusual(options: SessionOptions) -> dict[str, Scalar]:
-    """Settings that are not onnxruntime's defaults."""
+    """Settings that differ from onnxruntime's defaults."""
     usual = SessionOptions()
     found: dict[str, Scalar] = {
         name: getattr(options, name) for name in _SHOWN if getattr(options, name) != getattr(usual, name)

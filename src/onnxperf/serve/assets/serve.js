@@ -1,5 +1,5 @@
 "use strict";
-// The list of runs by keyboard, times as those of the reader, filters that apply at once.
+// The list of runs by keyboard, times in the reader's time zone, filters that apply at once.
 (() => {
   const links = Array.from(document.querySelectorAll(".runs .id a, .models .id a"));
   const boxes = Array.from(document.querySelectorAll(".runs input[type=checkbox]"));
@@ -17,7 +17,7 @@
   for (const select of document.querySelectorAll("#search select")) {
     select.addEventListener("change", () => select.form.requestSubmit());
   }
-  // What is empty need not be in the address.
+  // Empty values are left out of the address.
   document.getElementById("search")?.addEventListener("submit", ({ target }) => {
     for (const field of target.elements) field.disabled = Boolean(field.name) && !field.value;
   });

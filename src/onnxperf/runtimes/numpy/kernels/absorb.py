@@ -1,4 +1,4 @@
-"""Weights that take over what happens to the channels of a result."""
+"""Folds the scaling and shifting of a result's channels into weights."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from onnxperf.runtimes.numpy.base import Affine, Array
 def absorb(weights: Array, bias: Array | None, affine: Affine) -> tuple[Array, Array] | None:
     """Weights, channels first, and a bias such that results come out scaled and shifted.
 
-    None where they could not hold it: something is not finite, so that 0 times it would no longer be 0, or a weight
-    has become so small that it has lost digits.
+    None if they cannot represent that: a value is not finite, so that 0 times it would no longer be 0, or a weight has
+    become so small that it has lost digits.
     """
     dtype, per_channel = weights.dtype, (-1,) + (1,) * (weights.ndim - 1)
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""Relu and Clip: elements that are kept between constants."""
+"""Relu and Clip: elements limited by constants."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from onnxperf.runtimes.numpy.base import Array, Kernel, Node, kernel
 
 _ROW = 1 << 13
 _MANY = 1 << 14
-"""Below that many elements, the preparation costs more than it saves."""
+"""With fewer elements, the preparation costs more than it saves."""
 _WIDE = 64
-"""Rows of a view that are shorter gain nothing."""
+"""Rows of a view shorter than this gain nothing."""
 
 
 def bounded(function: Callable[..., Any], bound: Any) -> Callable[..., Any]:
-    """Numpy's maximum or minimum with a constant, which is bound.
+    """Numpy's maximum or minimum with a bound constant.
 
     Numpy compares with a scalar one element at a time, and with an array several at a time: a row of equal elements
     makes it about four times as fast. NaN stays NaN either way.
@@ -69,7 +69,7 @@ def make_relu(node: Node) -> Kernel | None:
 
 @kernel("Clip", since=6)
 def make_clip_attribute(node: Node) -> Kernel | None:
-    """Between two bounds that are attributes."""
+    """Clip with two bounds as attributes."""
     dtype = node.dtype()
     if dtype is None or dtype.kind != "f":
         return None
@@ -80,7 +80,7 @@ def make_clip_attribute(node: Node) -> Kernel | None:
 
 @kernel("Clip", since=11)
 def make_clip(node: Node) -> Kernel | None:
-    """Between two bounds, either of which may be left out."""
+    """Clip with two optional bounds as inputs."""
     dtype = node.dtype()
     if dtype is None or dtype.kind not in "fiu":
         return None

@@ -13,7 +13,7 @@ Run = Callable[[list[Any], tuple[Any, ...]], list[Any]]
 
 
 def _runner(node: Node, body: Body) -> Run:
-    """Calls a body with its inputs and, out of the captures of all bodies of the node, its own."""
+    """Calls a body with its inputs and its own share of the node's captures."""
     names = list(dict.fromkeys(name for each in node.bodies.values() for name in each.captures))
     function, places = body.function, [names.index(name) for name in body.captures]
     if places == list(range(len(names))):
@@ -27,7 +27,7 @@ def _results(node: Node, values: list[Any]) -> Any:
 
 @kernel("If")
 def make_if(node: Node) -> Kernel:
-    """One branch or the other."""
+    """One of two branches."""
     then, otherwise = (_runner(node, node.bodies[name]) for name in ("then_branch", "else_branch"))
 
     def choose(condition: Array, *captures: Any) -> Any:
@@ -38,7 +38,7 @@ def make_if(node: Node) -> Kernel:
 
 @kernel("Loop")
 def make_loop(node: Node) -> Kernel:
-    """The body again and again, up to a number of times and while a condition holds."""
+    """The body repeatedly, up to a maximum count and while a condition holds."""
     given = len(node.inputs)
     states_count = max(given - 2, 0)
     run = _runner(node, node.bodies["body"])
@@ -63,7 +63,7 @@ def make_loop(node: Node) -> Kernel:
 
 
 def _stacked(values: list[Any], declared: Value | None, axis: int = 0) -> Array:
-    """The values of all iterations along a new axis; without iterations, an empty tensor as far as it is declared."""
+    """The values of all iterations along a new axis; without iterations, an empty tensor of the declared shape."""
     if values:
         return np.stack(values, axis)
     shape = () if declared is None or not declared.shape else declared.shape
@@ -74,7 +74,7 @@ def _stacked(values: list[Any], declared: Value | None, axis: int = 0) -> Array:
 
 @kernel("Scan", since=9)
 def make_scan(node: Node) -> Kernel:
-    """The body for every slice of some inputs, forwards or backwards."""
+    """The body for every slice of some inputs, forward or backward."""
     count = node.get("num_scan_inputs")
     states_count, given = len(node.inputs) - count, len(node.inputs)
     stacked = node.outputs[states_count:]
@@ -133,7 +133,7 @@ def make_first_scan(node: Node) -> Kernel | None:
 
 @kernel("SequenceMap", since=17)
 def make_sequence_map(node: Node) -> Kernel:
-    """The body for every element of a sequence; other sequences go along, tensors are the same for all."""
+    """The body for every element of a sequence; other sequences advance with it, tensors are shared."""
     given, count = len(node.inputs), len(node.outputs)
     run = _runner(node, node.bodies["body"])
 

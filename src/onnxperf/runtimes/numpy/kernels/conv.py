@@ -1,4 +1,4 @@
-"""Convolutions as products of matrices: windows are copied, a tile at a time, into a workspace of bounded size."""
+"""Convolutions as matrix products: windows are copied, a tile at a time, into a workspace of bounded size."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from onnxperf.runtimes.numpy.kernels.windows import Axis, Windows, windows
 from onnxperf.runtimes.numpy.kernels.workspace import WORKSPACE, WORKSPACE_BYTES
 
 _PLANS = 64
-"""Shapes of inputs whose tiles are remembered."""
+"""Number of input shapes whose tiles are cached."""
 
 Convolution = Callable[[Array, Array, Array | None, Finish | None], Array]
-"""From an input (N, C, …), weights (groups, filters of a group, taps), a bias (groups, filters of a group, 1), and
-what finishes a tile."""
+"""Function of an input (N, C, …), weights (groups, filters of a group, taps), a bias (groups, filters of a group, 1),
+and the function that finishes a tile."""
 
 
 class _Tile(NamedTuple):
@@ -33,11 +33,11 @@ class _Tile(NamedTuple):
     counts: tuple[int, ...]
     """Images, channels, and windows per axis."""
     source: tuple[slice, ...]
-    """What the windows see of the input, without padding."""
+    """The part of the input that the windows see, without padding."""
     padded: tuple[int, ...] | None
-    """Shape of that with its padding; None where there is none."""
+    """Shape of that part with its padding; None if there is none."""
     target: tuple[slice, ...]
-    """Where the input lies within that."""
+    """Position of the input within that."""
 
 
 class _Plan(NamedTuple):
@@ -49,16 +49,16 @@ class _Plan(NamedTuple):
     columns: int
     """Elements of the largest tile's windows."""
     elements: int
-    """Elements of those, and of the largest tile's padded input."""
+    """Elements of those windows, and of the largest tile's padded input."""
 
 
 def _extent(axis: Axis, count: int) -> int:
-    """Elements under that many consecutive windows."""
+    """Elements covered by that many consecutive windows."""
     return (count - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1
 
 
 def _cost(axes: Sequence[Axis], counts: Sequence[int]) -> int:
-    """Elements that a tile needs per channel: its windows, and its padded input."""
+    """Elements that a tile needs per channel: its windows and its padded input."""
     seen = math.prod(_extent(axis, count) for axis, count in zip(axes, counts, strict=True))
     return math.prod(counts) * math.prod(axis.kernel for axis in axes) + seen
 
@@ -84,7 +84,7 @@ def _tile(images: tuple[int, int], channels: int, block: Sequence[tuple[int, int
 def _plan(shape: tuple[int, ...], placed: Windows, budget: int) -> _Plan:
     """Choose tiles that fit into the workspace: several images if they are small, else parts of the leading axes.
 
-    A single window is the least that a tile can be, however large it is.
+    A tile has at least one window, however large that is.
     """
     axes = placed.axes(shape[2:])
     lengths = [axis.windows for axis in axes]
@@ -107,7 +107,7 @@ def _plan(shape: tuple[int, ...], placed: Windows, budget: int) -> _Plan:
 
 
 def _windowed(placed: Windows, groups: int, itemsize: int) -> Convolution:
-    """Any convolution: copy the windows of a tile, multiply, add the bias and finish while the tile is in the cache."""
+    """Any convolution: copy a tile's windows, multiply, add the bias, and finish while the tile is in the cache."""
     plans = lru_cache(_PLANS)(partial(_plan, placed=placed, budget=WORKSPACE_BYTES // itemsize))
     kernel_shape, dilations, strides = placed.kernel, placed.dilations, placed.strides
 
@@ -166,13 +166,13 @@ def _shaped(weights: Array, groups: int) -> Array:
 
 
 def _shaped_bias(bias: Array, weights: Array, groups: int) -> Array:
-    if bias.shape != weights.shape[:1]:  # fewer would be broadcast
+    if bias.shape != weights.shape[:1]:  # a shorter one would be broadcast
         raise ValueError(f"a bias of shape {bias.shape} does not fit weights of shape {weights.shape}")
     return bias.reshape(groups, -1, 1)
 
 
 def _free(convolve: Convolution, groups: int, finish: Finish | None = None) -> Kernel:
-    """Weights and bias are shaped for the product in every run."""
+    """Reshape weights and bias for the product in every run."""
 
     def run(x: Array, w: Array, b: Array | None = None) -> Array:
         return convolve(x, _shaped(w, groups), None if b is None else _shaped_bias(b, w, groups), finish)
@@ -183,7 +183,7 @@ def _free(convolve: Convolution, groups: int, finish: Finish | None = None) -> K
 def _bound(
     convolve: Convolution, groups: int, weights: Array, bias: Array | None, finish: Finish | None = None
 ) -> Kernel:
-    """Weights and bias are shaped for the product once."""
+    """Reshape weights and bias for the product once."""
     shaped_weights = np.ascontiguousarray(_shaped(weights, groups))
     shaped_bias = None if bias is None else _shaped_bias(bias, weights, groups)
 
@@ -202,7 +202,7 @@ def _bound(
 
 @kernel("Conv")
 def make_conv(node: Node) -> Kernel | None:
-    """A convolution over any number of axes, in groups or not."""
+    """A convolution over any number of axes, with or without groups."""
     dtype, weights = node.dtype(), node.inputs[1]
     if dtype not in (np.float32, np.float64) or node.dtype(1) != dtype or weights is None or weights.shape is None:
         return None
@@ -214,7 +214,7 @@ def make_conv(node: Node) -> Kernel | None:
 
 
 def _of_any_weights(node: Node, groups: int, itemsize: int) -> Kernel:
-    """Windows whose size is known only when weights are given."""
+    """Windows whose size is known only when the weights are passed."""
 
     @lru_cache(_PLANS)
     def kernel_of(window: tuple[int, ...]) -> Kernel:

@@ -1,4 +1,4 @@
-"""Transposed convolutions: each position of the window adds a product of matrices to the result."""
+"""Transposed convolutions: each position of the window adds a matrix product to the result."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from onnxperf.runtimes.numpy.kernels.windows import Axis
 
 
 class _Placement(NamedTuple):
-    """The attributes; those that are empty have their defaults."""
+    """The attributes; empty ones have their defaults."""
 
     strides: Sequence[int]
     dilations: Sequence[int]
     pads: Sequence[int]
     extra: Sequence[int]
-    """`output_padding`: what the result is longer at its end."""
+    """`output_padding`: additional elements at the end of the result."""
     sizes: Sequence[int]
-    """`output_shape`, from which the padding follows."""
+    """`output_shape`, which determines the padding."""
     auto_pad: str
 
     def axes(self, sizes: Sequence[int], kernel: Sequence[int]) -> list[Axis]:
@@ -54,7 +54,7 @@ def _placement(node: Node) -> _Placement:
 
 @kernel("ConvTranspose")
 def make_conv_transpose(node: Node) -> Kernel | None:
-    """The gradient of a convolution, over any number of axes, in groups or not."""
+    """The gradient of a convolution, over any number of axes, with or without groups."""
     dtype = node.dtype()
     if dtype is None or dtype.kind != "f" or dtype.isbuiltin != 1:
         return None

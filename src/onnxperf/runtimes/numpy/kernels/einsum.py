@@ -1,4 +1,4 @@
-"""Einsum: two operands become a product of matrices; for more, the order of contractions is found once per shape."""
+"""Einsum: two operands become a matrix product; for more, the contraction order is computed once per shape."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 from onnxperf.runtimes.numpy.base import Array, Kernel, Node, kernel
 
 _PATHS = 64
-"""Shapes of inputs whose paths are remembered."""
+"""Number of input shapes whose paths are cached."""
 
 
 def _has_equal_sizes(node: Node, terms: list[str]) -> bool:
-    """Whether equal letters have equal sizes for certain: einsum broadcasts a size of 1 where matmul fails."""
+    """Whether equal letters certainly have equal sizes: einsum broadcasts a size of 1 where matmul fails."""
     sizes: dict[str, Any] = {}
     for value, term in zip(node.inputs, terms, strict=True):
         if value is None or value.shape is None or len(value.shape) != len(term) or None in value.shape:
@@ -27,7 +27,7 @@ def _has_equal_sizes(node: Node, terms: list[str]) -> bool:
 
 
 def _as_product(left: str, right: str, result: str) -> Callable[[Array, Array], Array] | None:
-    """The contraction as one product of matrices; None for diagonals, and for letters summed within one operand."""
+    """The contraction as one matrix product; None for diagonals, and for letters summed within one operand."""
     shared = set(left) & set(right)
     repeated = any(len(set(term)) != len(term) for term in (left, right, result))
     if repeated or (set(left) | set(right)) - shared - set(result) or set(result) - set(left + right):
@@ -58,7 +58,7 @@ def _as_product(left: str, right: str, result: str) -> Callable[[Array, Array], 
 
 @kernel("Einsum", since=12)
 def make_einsum(node: Node) -> Kernel | None:
-    """A sum of products by its equation."""
+    """A sum of products, given by its equation."""
     if any(node.kind(i) not in ("f", "i", "u") for i in range(len(node.inputs))):
         return None
     equation = node.get("equation", "").replace(" ", "")

@@ -75,10 +75,10 @@ for _operator, (_since, _function) in _BINARY.items():
 
 @kernel("Div", since=7)
 def make_div(node: Node) -> Kernel | None:
-    """Divide; whole numbers are rounded towards zero, exactly."""
+    """Division; integers are rounded toward zero, exactly."""
 
     def divide(x: Array, y: Array) -> Array:
-        # The remainder has the sign of x, so that x - remainder is a multiple of y nearer to zero.
+        # The remainder has the sign of x, so x - remainder is a multiple of y that is nearer to zero.
         return np.floor_divide(np.subtract(x, np.fmod(x, y)), y)
 
     if node.kind() == "i":
@@ -113,7 +113,7 @@ def make_identity(_node: Node) -> Kernel:
 
 @kernel("Pow", since=7)
 def make_pow(node: Node) -> Kernel | None:
-    """A power; the result has the type of the base, whole numbers are rounded towards zero."""
+    """A power; the result has the type of the base, and integers are rounded toward zero."""
     dtype = node.dtype()
     if dtype is None or dtype.kind not in NUMBER_KINDS or node.kind(1) not in NUMBER_KINDS:
         return None
@@ -153,13 +153,13 @@ for _operator, _function in (("Sum", np.add), ("Max", np.maximum), ("Min", np.mi
 
 @kernel("Where", since=9)
 def make_where(_node: Node) -> Kernel:
-    """Choose per element."""
+    """One of two values per element."""
     return Kernel(np.where, "fresh")
 
 
 @kernel("LeakyRelu", since=6)
 def make_leaky_relu(node: Node) -> Kernel | None:
-    """Negative values are multiplied by alpha."""
+    """Leaky ReLU: negative values are multiplied by alpha."""
     dtype = node.dtype()
     if dtype is None or dtype.kind != "f":
         return None
@@ -175,7 +175,7 @@ def make_reciprocal(node: Node) -> Kernel | None:
 
 @kernel("Erf", since=9)
 def make_erf(node: Node) -> Kernel | None:
-    """The error function, vectorised where scipy is installed."""
+    """The error function, vectorized if scipy is installed."""
     try:
         from scipy.special import erf
     except ImportError:

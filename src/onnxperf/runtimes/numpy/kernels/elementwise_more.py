@@ -1,4 +1,4 @@
-"""Activation functions and arithmetic that need more than one of numpy's functions."""
+"""Activation functions and arithmetic that need several numpy functions."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from onnxperf.runtimes.numpy.kernels.elementwise import make_erf
 
 Activation = Callable[[Array], Array]
 Number = Callable[[float], Any]
-"""Turns a number into the type of the data: with anything else, numpy may compute in double precision."""
+"""Converts a number to the type of the data: with other types, numpy may compute in double precision."""
 
 
 def _in_place(y: Array) -> Array | None:
-    """Memory for the next step; results without axes are scalars, which have none."""
+    """Memory for the next step; results without axes are scalars, which provide none."""
     return y if isinstance(y, np.ndarray) else None
 
 
@@ -213,7 +213,7 @@ def make_gelu(node: Node) -> Kernel | None:
 
 @kernel("PRelu", since=7)
 def make_prelu(node: Node) -> Kernel | None:
-    """Negative values are multiplied by a slope that is an input."""
+    """Negative values are multiplied by a slope, which is an input."""
     dtype = node.dtype()
     if dtype is None or dtype.kind not in NUMBER_KINDS or node.rank() is None or node.rank(1) is None:
         return None
@@ -229,14 +229,14 @@ def make_prelu(node: Node) -> Kernel | None:
 
 
 def _may_broadcast(small: Dims, large: Dims) -> bool:
-    """Whether a shape broadcasts to another, as far as is known."""
+    """Whether a shape can broadcast to another, as far as is known."""
     known = [(a, b) for a, b in zip(reversed(small), reversed(large), strict=False) if isinstance(a, int)]
     return len(small) <= len(large) and all(a in (1, b) or not isinstance(b, int) for a, b in known)
 
 
 @kernel("Mod", since=10)
 def make_mod(node: Node) -> Kernel | None:
-    """The remainder, with the sign of the divisor, or of the dividend where `fmod` is set."""
+    """The remainder, with the sign of the divisor, or of the dividend if `fmod` is set."""
     if node.kind() not in NUMBER_KINDS:
         return None
     return Kernel(np.fmod if node.get("fmod", 0) else np.remainder, "fresh", (0, 1))
@@ -244,7 +244,7 @@ def make_mod(node: Node) -> Kernel | None:
 
 @kernel("BitShift", since=11)
 def make_bit_shift(node: Node) -> Kernel | None:
-    """Bits moved left or right; signed types have rules of their own."""
+    """Bits shifted left or right; signed types follow different rules."""
     if node.kind() != "u":
         return None
     return Kernel(np.left_shift if node.get("direction") == "LEFT" else np.right_shift, "fresh", (0, 1))
@@ -252,7 +252,7 @@ def make_bit_shift(node: Node) -> Kernel | None:
 
 @kernel("IsInf", since=10)
 def make_is_inf(node: Node) -> Kernel | None:
-    """Whether an element is infinite, of either sign or of one."""
+    """Whether an element is infinite, with either sign or only one."""
     if node.kind() != "f":
         return None
     negative, positive = bool(node.get("detect_negative", 1)), bool(node.get("detect_positive", 1))

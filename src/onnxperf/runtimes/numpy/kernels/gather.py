@@ -1,4 +1,4 @@
-"""Elements chosen, placed, counted or ordered by index."""
+"""Elements selected, placed, counted or ordered by index."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from onnxperf.runtimes.numpy.base import NUMBER_KINDS, PLAIN_KINDS, Array, Kerne
 from onnxperf.runtimes.numpy.kernels.shape import ALL, index_at
 
 _NOT_COVERED = frozenset(("", "O"))
-"""A single string taken from an array is no longer one of numpy's values."""
+"""A single string taken from an array is no longer a numpy value."""
 
 
 @kernel("Gather")
@@ -54,7 +54,7 @@ def _nd_index(indices: Array, batch: int) -> tuple[Any, ...]:
 
 @kernel("GatherND", since=11)
 def make_gather_nd(node: Node) -> Kernel | None:
-    """Slices at positions that are vectors of indices."""
+    """Slices at positions given by index vectors."""
     if node.kind() in _NOT_COVERED:
         return None
     batch = node.get("batch_dims", 0)
@@ -78,7 +78,7 @@ _REDUCTIONS: dict[str, Callable[[Array, tuple[Any, ...], Array], None]] = {
 
 
 def _scatter(node: Node, index_of: Callable[[Array], tuple[Any, ...]]) -> Kernel | None:
-    """A copy with updates; entries that meet are combined, or the last one stays."""
+    """A copy with updates; duplicate entries are combined, or the last one stays."""
     reduction = node.get("reduction", "none")
     if reduction != "none" and node.kind() not in PLAIN_KINDS:
         return None
@@ -111,13 +111,13 @@ def make_scatter_elements(node: Node) -> Kernel | None:
 
 @kernel("ScatterND", since=11)
 def make_scatter_nd(node: Node) -> Kernel | None:
-    """Updates of slices at positions that are vectors of indices."""
+    """Updates of slices at positions given by index vectors."""
     return _scatter(node, lambda indices: _nd_index(indices, 0))
 
 
 @kernel("OneHot", since=9)
 def make_one_hot(node: Node) -> Kernel | None:
-    """A new axis with the on-value at each index; indices out of range have none."""
+    """A new axis with the on-value at each index; out-of-range indices get none."""
     if node.kind() not in NUMBER_KINDS or node.kind(2) not in PLAIN_KINDS:
         return None
     axis = node.get("axis", -1)
@@ -135,7 +135,7 @@ def make_one_hot(node: Node) -> Kernel | None:
 
 @kernel("NonZero", since=9)
 def make_non_zero(node: Node) -> Kernel | None:
-    """Positions of elements that are not zero, one row per axis."""
+    """Positions of nonzero elements, one row per axis."""
     if node.kind() not in PLAIN_KINDS or not node.rank():
         return None
     return Kernel(lambda x: np.array(x.nonzero(), np.int64), "fresh")
@@ -150,13 +150,13 @@ def make_compress(node: Node) -> Kernel:
 
 @kernel("Unique", since=11)
 def make_unique(node: Node) -> Kernel | None:
-    """What occurs, sorted or in the order of its first occurrence; where that is, which one each is, and how often."""
+    """Unique elements, sorted or in order of first occurrence, with first positions, inverse indices and counts."""
     if node.kind() not in PLAIN_KINDS | {"O"}:
         return None
     axis, is_sorted, count, text = node.get("axis"), bool(node.get("sorted", 1)), node.output_count, node.kind() == "O"
 
     def unique(x: Array) -> Any:
-        # Numpy orders numbers along an axis, but no strings; their ranks are in the same order.
+        # Numpy sorts numbers along an axis, but not strings; their ranks have the same order.
         ranks = np.unique(x, return_inverse=True)[1].reshape(x.shape) if text else x
         _, first, inverse, counts = np.unique(ranks, True, True, True, axis)
         inverse = inverse.reshape(-1)
@@ -180,7 +180,7 @@ def make_top_k(node: Node) -> Kernel | None:
     def top_k(x: Array, k: Any) -> Any:
         first = index_at(axis, slice(0, int(k[0])))
         if largest:
-            # Sorted backwards and reversed, so that equal elements stay in order; works for unsigned types, too.
+            # Sorted backwards and reversed, so that equal elements stay in order; this also works for unsigned types.
             order = x.shape[axis] - 1 - x[backwards].argsort(axis, kind="stable")[backwards][first]
         else:
             order = x.argsort(axis, kind="stable")[first]

@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Matrix products."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 from onnxperf.runtimes.numpy.base import Array, Kernel, Node, aligned, kernel
 
 _FEW = 1 << 16
-"""Weights that may be copied to be scaled: larger ones would take memory, and time that is nothing beside theirs."""
+"""Weights up to this size may be copied to be scaled: larger ones would take memory, and save hardly any time."""
 
 
 def _product(dtype: Any) -> Callable[..., Any]:
-    """The product of two matrices: the method does what matmul does for numbers of BLAS, in half a microsecond less."""
+    """The product of two matrices: for BLAS types, the method does the same as matmul in half a microsecond less."""
     return np.ndarray.dot if dtype in (np.float32, np.float64) else np.matmul
 
 
 @kernel("MatMul")
 def make_matmul(node: Node) -> Kernel | None:
-    """The product of two tensors, as numpy defines it."""
+    """The product of two tensors, as defined by numpy."""
     if node.kind(0) not in {"f", "i", "u"} or node.kind(0) != node.kind(1):
         return None
     matrices = node.rank(0) == node.rank(1) == 2 and node.dtype(0) == node.dtype(1)
@@ -63,10 +63,10 @@ def make_gemm(node: Node) -> Kernel | None:
 
 
 def _scaled(weights: Array, alpha: Any) -> tuple[Array, Any]:
-    """Weights that contain the factor, or the factor that is left."""
+    """Weights multiplied by the factor; if that is not exact, the weights and the remaining factor."""
     if alpha == 1 or weights.size > _FEW:
         return weights, None if alpha == 1 else alpha
     with np.errstate(all="ignore"):
         scaled = weights * alpha
-        exact = np.array_equal(scaled / alpha, weights)  # nothing overflows, and no digit is lost
+        exact = np.array_equal(scaled / alpha, weights)  # no overflow, and no digit is lost
     return (scaled, None) if exact else (weights, alpha)

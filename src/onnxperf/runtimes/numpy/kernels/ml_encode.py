@@ -1,4 +1,4 @@
-"""Operators of ai.onnx.ml on labels and categories, which may be strings."""
+"""Operators of ai.onnx.ml for labels and categories, which may be strings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onnxperf.runtimes.numpy.base import Array, Kernel, Node, kernel
 from onnxperf.runtimes.numpy.kernels.ml_linear import ML, Function
 
 LOOKUP_LIMIT = 64
-"""Up to so many numbers are looked up one by one, which is faster than a vectorised search."""
+"""Up to this many numbers are looked up one by one, which is faster than a vectorized search."""
 
 
 def _is_nan(key: Any) -> bool:
@@ -53,7 +53,7 @@ _ENCODER_TYPES: dict[str, tuple[Any, str, Any]] = {
 
 @kernel("LabelEncoder", domain=ML)
 def make_first_label_encoder(node: Node) -> Kernel | None:
-    """Strings to their place in a list, or back."""
+    """Strings to their positions in a list, or back."""
     return _between_strings_and_numbers(node, node.get("classes_strings", []), None)
 
 
@@ -95,7 +95,7 @@ def _default_of(dtype: Any) -> Any:
 
 
 def _encoder_side(node: Node, side: str) -> tuple[list[Any] | None, Any]:
-    """Keys or values as plain Python values, rounded to their type as the data will be, with that type."""
+    """Keys or values as plain Python values, rounded to their type as the data will be, together with that type."""
     for name, (dtype, _, _) in _ENCODER_TYPES.items():
         if node.get(f"{side}_{name}"):
             return np.array(node.get(f"{side}_{name}"), dtype).tolist(), dtype
@@ -124,7 +124,7 @@ def make_one_hot_encoder(node: Node) -> Kernel | None:
         hits = x[..., None] == known
         if must_exist and not hits.any(axis=-1).all():
             unknown = x[~hits.any(axis=-1)].reshape(-1)[0]
-            raise ValueError(f"OneHotEncoder: {unknown!r} is none of the {len(known)} categories")
+            raise ValueError(f"OneHotEncoder: {unknown!r} is not one of the {len(known)} categories")
         return hits.astype(np.float32)
 
     return Kernel(encode, "fresh")
@@ -132,7 +132,7 @@ def make_one_hot_encoder(node: Node) -> Kernel | None:
 
 @kernel("ZipMap", domain=ML)
 def make_zip_map(node: Node) -> Kernel | None:
-    """A dict of scores by label for every row."""
+    """One dict of scores by label per row."""
     keys = node.get("classlabels_int64s") or node.get("classlabels_strings")
     if not keys:
         return None

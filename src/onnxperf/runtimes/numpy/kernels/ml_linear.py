@@ -1,4 +1,4 @@
-"""Operators of ai.onnx.ml on numbers: linear models, scaling, choosing and joining columns."""
+"""Operators of ai.onnx.ml for numbers: linear models, scaling, selecting and joining columns."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from onnxperf.records.view import Dims
 from onnxperf.runtimes.numpy.base import Array, DType, Kernel, Node, kernel
 
 ML = "ai.onnx.ml"
-# Sets, because numpy's float64 equals None.
+# Sets, because numpy's float64 compares equal to None.
 _FLOATS = frozenset((np.dtype(np.float32), np.dtype(np.float64)))
 _NUMBERS = _FLOATS | {np.dtype(np.int32), np.dtype(np.int64)}
 FOLDED_COLUMNS = 16
-"""Up to so many columns, their maximum is found column by column: numpy reduces short rows slowly."""
+"""Up to this many columns, the maximum is computed column by column: numpy reduces short rows slowly."""
 
 Function = Callable[[Array], Array]
 
 
 def as_floats(dtype: DType | None) -> Any:
-    """The type in which a model computes for an input of that type: its own, or float32 for whole numbers."""
+    """The type in which a model computes for an input type: the same, or float32 for integers."""
     if dtype is None or dtype not in _NUMBERS:
         return None
     return dtype.type if dtype in _FLOATS else np.float32
@@ -36,14 +36,14 @@ def class_labels(node: Node, integers: str) -> Any:
 
 
 def declare(node: Node, index: int, dtype: Any, shape: Dims | None) -> None:
-    """Tell the nodes that follow what onnx's inference, which skips most of ai.onnx.ml, did not find out."""
+    """Tell later nodes what onnx's inference, which skips most of ai.onnx.ml, did not infer."""
     value = node.outputs[index] if index < len(node.outputs) else None
     if value is not None and value.dtype is None:
         value.dtype, value.shape = np.dtype(dtype), value.shape or shape
 
 
 def shape_of(node: Node) -> Dims | None:
-    """Shape of the first input, where known."""
+    """Shape of the first input, if known."""
     return None if node.inputs[0] is None else node.inputs[0].shape
 
 
@@ -58,7 +58,7 @@ def rows_of(node: Node, columns: int) -> Dims:
 
 
 def _row_sums(x: Array) -> Any:
-    # BLAS adds short rows ten times faster than numpy.
+    # BLAS sums short rows ten times faster than numpy.
     return x.dot(_ones(x.shape[1], x.dtype))
 
 
@@ -81,7 +81,7 @@ def _row_maxima(x: Array) -> Any:
 
 def _logistic_of_opposite(dtype: Any) -> Function:
     """1 / (1 + exp(x)), in place."""
-    # exp of more than this overflows; 1 / exp of it is as good as 0.
+    # exp of larger values overflows; 1 / exp of this one is practically 0.
     limit, one = dtype(88 if dtype is np.float32 else 709), dtype(1)
     minimum, exp, add, reciprocal = np.minimum, np.exp, np.add, np.reciprocal
 
@@ -128,7 +128,7 @@ _POST_TRANSFORMS: dict[str, Function | None] = {
 
 
 def post_transform(name: str, dtype: Any) -> tuple[bool, Function | None]:
-    """Whether that transform is known, and its function; None where it changes nothing."""
+    """Whether that transform is known, and its function; None if it changes nothing."""
     if name == "LOGISTIC":
         logistic = _logistic_of_opposite(dtype)
         return True, lambda x: logistic(np.negative(x))
@@ -169,7 +169,7 @@ def make_linear_regressor(node: Node) -> Kernel | None:
 
 @kernel("LinearClassifier", domain=ML)
 def make_linear_classifier(node: Node) -> Kernel | None:
-    """Scores x W + b, transformed, and the label of the highest."""
+    """Scores x W + b, transformed, and the label with the highest."""
     dtype, labels = as_floats(node.dtype()), class_labels(node, "classlabels_ints")
     name = node.get("post_transform", "NONE")
     known, transform = post_transform(name, dtype or np.float32)
@@ -202,7 +202,7 @@ def make_linear_classifier(node: Node) -> Kernel | None:
 
 
 def first_of_tuple(node: Node, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel returns a tuple only when more than one output is asked for."""
+    """A kernel returns a tuple only if more than one output is requested."""
     return function if node.output_count > 1 else lambda *arrays: function(*arrays)[0]
 
 
@@ -280,7 +280,7 @@ def make_imputer(node: Node) -> Kernel | None:
 
 @kernel("ArrayFeatureExtractor", domain=ML)
 def make_array_feature_extractor(node: Node) -> Kernel | None:
-    """Columns by number; a vector becomes a row."""
+    """Columns by index; a vector becomes a row."""
     rank = node.rank()
     if not rank:
         return None
@@ -295,7 +295,7 @@ def make_array_feature_extractor(node: Node) -> Kernel | None:
 
 @kernel("FeatureVectorizer", domain=ML)
 def make_feature_vectorizer(node: Node) -> Kernel | None:
-    """Columns side by side, cut or filled with zeros to the given widths."""
+    """Columns side by side, cut or zero-padded to the given widths."""
     widths = node.get("inputdimensions", [])
     kinds = {node.dtype(i) for i in range(len(node.inputs))}
     if kinds != {np.dtype(np.float32)} or len(widths) != len(node.inputs):

@@ -1,9 +1,9 @@
-"""Ensembles of decision trees, vectorised over trees and rows.
+"""Ensembles of decision trees, vectorized over trees and rows.
 
-Every node becomes one comparison `x <= threshold`, whatever its mode was: other modes swap the branches, compare -x,
-or become chains. A comparison with NaN is false, so branch 0 is also where missing values go, and a leaf, whose
-threshold is NaN and whose branches are itself, needs no test: all pairs of row and tree take as many steps as the
-deepest path has nodes.
+Every node becomes one comparison `x <= threshold`, whatever its original mode: other modes swap the branches, compare
+-x, or become chains. A comparison with NaN is false, so missing values also go to branch 0. A leaf needs no test: its
+threshold is NaN and both branches are the leaf itself, so all pairs of row and tree take as many steps as the deepest
+path has nodes.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from onnxperf.runtimes.numpy.kernels.ml_linear import (
 )
 
 CHUNK_PAIRS = 1 << 16
-"""Pairs of row and tree that are followed at once; it bounds temporaries, and keeps them in the cache."""
+"""Pairs of row and tree that are followed at once; this bounds temporaries, and keeps them in the cache."""
 COMPACT_EVERY = 4
-"""After so many steps, pairs that have reached a leaf are set aside."""
+"""After this many steps, pairs that have reached a leaf are set aside."""
 ONE_BY_ONE_PAIRS = 64
-"""Up to so many pairs are followed one by one in Python, which is faster than numpy on so few."""
+"""Up to this many pairs are followed one by one in Python, which is faster than numpy for so few."""
 ONE_BY_ONE_NODES = 500_000
-"""Python's copy of larger ensembles would take too much memory."""
+"""A Python copy of larger ensembles would take too much memory."""
 
 
 Score = Callable[[Array], Array]
@@ -58,12 +58,12 @@ class _Split:
     members: list[Any]
     missing_is_true: bool
     branches: tuple[int, int]
-    """Names of the nodes for false and for true: leaves are -1 - leaf."""
+    """Names of the nodes for false and true: leaves are -1 - leaf."""
 
 
 @dataclass
 class _Flat:
-    """Nodes as comparisons; leaves come first, so that the number of a reached node is that of its leaf."""
+    """Nodes as comparisons; leaves come first, so the number of a reached node is that of its leaf."""
 
     dtype: Any
     leaves: int
@@ -93,7 +93,7 @@ class _Flat:
         return self._at_most(feature, value, otherwise, self._at_least(feature, value, otherwise, when))
 
     def split(self, split: _Split, no: int, yes: int) -> int:
-        """Add a node whose branches exist."""
+        """Add a node whose branches already exist."""
         feature, value = split.feature, self.dtype(split.threshold)
         missing = yes if split.missing_is_true else no
         if split.mode in _ORDERED:
@@ -110,7 +110,7 @@ class _Flat:
         return entry if missing == no else self._at_most(feature, self.dtype(np.inf), missing, entry)
 
     def columns(self) -> list[int]:
-        """The column of every node; where -x is never compared, there are only those of x."""
+        """The column of every node; if -x is never compared, there are only the columns of x."""
         return self.features if self.negated else [feature // 2 for feature in self.features]
 
     def nested(self, roots: Iterable[int]) -> list[Any]:
@@ -137,7 +137,7 @@ def _leaf(node: Any, row: list[float]) -> Any:
 
 
 def _below(value: Any) -> Any:
-    """The largest number under a value: x < value is x <= this; NaN where there is none."""
+    """The largest number below a value: x < value is x <= this; NaN if there is none."""
     return np.nextafter(value, -np.inf, dtype=type(value)) if value != -np.inf else type(value)(np.nan)
 
 
@@ -173,7 +173,7 @@ def _flatten(splits: dict[int, _Split], roots: list[int], leaves: int, dtype: An
 def _scorer(flat: _Flat, roots: list[int], weights: Any, reduce: Score) -> Score:
     """The function from rows to the aggregated weights of their leaves."""
     depth, trees, targets, negated = flat.depth(roots), len(roots), weights.shape[1], flat.negated
-    # Nodes are named by twice their number: that of a branch is then found at the name plus the comparison.
+    # Nodes are addressed by twice their number: the address plus the comparison is then the place of the branch.
     features = np.repeat(np.array(flat.columns(), np.intp), 2)
     thresholds = np.repeat(np.array(flat.thresholds, flat.dtype), 2)
     branches = 2 * np.array(flat.branches, np.intp).reshape(-1)
@@ -226,7 +226,7 @@ def _scorer(flat: _Flat, roots: list[int], weights: Any, reduce: Score) -> Score
 
 
 def _reducer(aggregate: str, trees: int, dtype: Any) -> Score:
-    """From weights by tree, row and target to scores."""
+    """Turns weights by tree, row and target into scores."""
     add, count = np.add.reduce, dtype(trees)
     if aggregate == "AVERAGE":
         return lambda weights: np.divide(add(weights), count)
@@ -234,7 +234,7 @@ def _reducer(aggregate: str, trees: int, dtype: Any) -> Score:
 
 
 def _leaf_weights(entries: Iterable[Any], leaves: int, targets: int, aggregate: str, dtype: Any) -> Array:
-    """A row per leaf, a column per target."""
+    """One row per leaf, one column per target."""
     limits = np.finfo(dtype)
     start, combine = {"MIN": (limits.max, np.minimum), "MAX": (limits.min, np.maximum)}.get(aggregate, (0, np.add))
     weights = np.full((leaves, targets), start, dtype)
@@ -250,7 +250,7 @@ def _numbers(node: Node, name: str) -> Array:
 
 
 def _classic_scorer(node: Node, prefix: str, targets: int, aggregate: str) -> tuple[Score, Any] | None:
-    """Trees as TreeEnsembleRegressor and TreeEnsembleClassifier describe them; also the type of the scores."""
+    """Trees as described by TreeEnsembleRegressor and TreeEnsembleClassifier, and the type of the scores."""
     values, dtype = _numbers(node, "nodes_values"), as_floats(node.dtype())
     if dtype is None or values is None or node.rank() not in (2, None) or not node.get("nodes_treeids"):
         return None
@@ -317,7 +317,7 @@ def make_tree_ensemble_regressor(node: Node) -> Kernel | None:
 
 @kernel("TreeEnsembleClassifier", domain=ML)
 def make_tree_ensemble_classifier(node: Node) -> Kernel | None:
-    """Summed weights by class, transformed, and the label of the highest."""
+    """Summed weights by class, transformed, and the label with the highest."""
     labels = class_labels(node, "classlabels_int64s")
     known, transform = post_transform(node.get("post_transform", "NONE"), np.float32)
     if labels is None or not known or (len(labels) == 1 and labels[0] != 1):
@@ -333,7 +333,7 @@ def make_tree_ensemble_classifier(node: Node) -> Kernel | None:
     column = 0 if len(labels) == 1 else node.get("class_ids")[0]
     if len(labels) == 1:
         labels = np.array([0, 1], np.int64)
-    # A single score is that of the second class; the first one's is its complement, or its opposite.
+    # A single score belongs to the second class; the first class gets its complement, or its opposite.
     complement = np.float32(1 if node.get("post_transform", "NONE") in ("NONE", "PROBIT") else 0)
 
     def classify(x: Array) -> Any:
@@ -355,7 +355,7 @@ def make_tree_ensemble_classifier(node: Node) -> Kernel | None:
 
 @kernel("TreeEnsemble", domain=ML, since=5)
 def make_tree_ensemble(node: Node) -> Kernel | None:
-    """Trees with leaves of their own, and sets of values."""
+    """Trees with separate leaves, and sets of values."""
     dtype = node.dtype()
     if dtype is None or dtype.type is not as_floats(dtype) or node.rank() not in (2, None):
         return None
@@ -388,7 +388,7 @@ def make_tree_ensemble(node: Node) -> Kernel | None:
 
 
 def _member_sets(values: Any) -> Iterator[list[Any]]:
-    """Sets in the order of their nodes, each ended by NaN."""
+    """Sets in the order of their nodes, each terminated by NaN."""
     members: list[Any] = []
     for value in [] if values is None else values.reshape(-1):
         if np.isnan(value):

@@ -1,4 +1,4 @@
-"""Normalisations: by bound statistics, or by those of the data."""
+"""Normalizations: by bound statistics, or by those of the data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _per_channel(values: Any, rank: int) -> Any:
 
 
 _BLOCK_ELEMENTS = 1 << 16
-"""What is scaled, shifted and finished at a time: it stays in the cache meanwhile."""
+"""Elements that are scaled, shifted and finished at a time, so that they stay in the cache."""
 
 
 def _channels(x: Array) -> int:
@@ -37,13 +37,13 @@ def _is_inference(node: Node) -> bool:
 
 
 def _affine(epsilon: float, scale: Any, bias: Any, mean: Any, variance: Any) -> Affine:
-    """In double precision: factors and shifts are small, and data only see their rounded values."""
+    """In double precision: factors and shifts are small, and only their rounded values reach the data."""
     factor = np.asarray(scale, np.float64) / np.sqrt(np.asarray(variance, np.float64) + epsilon)
     return Affine(factor, bias - mean * factor)
 
 
 def affine_of_statistics(node: Node) -> Affine | None:
-    """What a BatchNormalization does to its channels, where that never changes."""
+    """The effect of a BatchNormalization on its channels, if that never changes."""
     statistics = [node.constant(i) for i in range(1, 5)]
     if not _is_inference(node) or any(values is None for values in statistics):
         return None
@@ -53,7 +53,7 @@ def affine_of_statistics(node: Node) -> Affine | None:
 
 @kernel("BatchNormalization", since=7)
 def make_batch_normalization(node: Node) -> Kernel | None:
-    """x * a + b per channel, at inference; a and b are bound where the statistics are constant."""
+    """x * a + b per channel, at inference; a and b are bound if the statistics are constant."""
     dtype, rank = node.dtype(), node.rank()
     if dtype is None or dtype.kind != "f" or not rank or not _is_inference(node):
         return None
@@ -86,7 +86,7 @@ def _parts(shape: tuple[int, ...]) -> Iterator[tuple[slice | int, slice]]:
 
 
 def _bound(affine: Affine, dtype: DType, rank: int, finish: Finish | None = None) -> Kernel:
-    """Scale, shift and finish, part by part where all of it is more than the cache holds."""
+    """Scale, shift and finish, part by part if the whole exceeds the cache."""
     factor, shift = (_per_channel(vector.astype(dtype), rank) for vector in affine)
     count = len(affine.factor)
 
@@ -133,14 +133,14 @@ def _inverse_deviation(variance: Array, epsilon: Any) -> Array:
 def _mean_square(x: Array, axes: tuple[int, ...]) -> Array:
     if axes != (-1,):
         return _mean(np.square(x), axes)
-    # Products of rows with themselves need no memory for the squares.
+    # Multiplying rows by themselves needs no memory for the squares.
     total = (x[..., None, :] @ x[..., :, None])[..., 0]
     total /= x.dtype.type(x.shape[-1] or 1)
     return total
 
 
 def _precision(node: Node) -> tuple[DType, DType] | None:
-    """Type of the data and that of its statistics: small floats are normalised in single precision."""
+    """Type of the data and of its statistics: small floats are normalized in single precision."""
     dtype = node.dtype()
     if dtype is None or dtype.kind != "f" or dtype.isbuiltin != 1 or node.get("stash_type", 1) != 1:
         return None
@@ -226,7 +226,7 @@ def _grouped(node: Node, groups: int | None, expand: Callable[[Array, int], Arra
 
 @kernel("InstanceNormalization", since=6)
 def make_instance_normalization(node: Node) -> Kernel | None:
-    """Every channel of every sample by itself."""
+    """Every channel of every sample separately."""
     return _grouped(node, None, lambda values, _: values)
 
 
@@ -251,7 +251,7 @@ _NORMS: dict[int, Callable[[Array, int], Array]] = {
 
 @kernel("LpNormalization")
 def make_lp_normalization(node: Node) -> Kernel | None:
-    """A norm of 1 along an axis; what has norm 0 stays 0."""
+    """A norm of 1 along an axis; vectors of norm 0 stay 0."""
     norm, axis = _NORMS.get(node.get("p", 2)), node.get("axis", -1)
     if norm is None or node.kind() != "f" or not node.rank():
         return None
@@ -300,7 +300,7 @@ _LRN_ELEMENTS = 1 << 16
 
 @kernel("LRN")
 def make_lrn(node: Node) -> Kernel | None:
-    """Every element divided by the energy of its neighbouring channels."""
+    """Every element divided by the energy of its neighboring channels."""
     dtype = node.dtype()
     if dtype is None or dtype.kind != "f":
         return None
@@ -312,7 +312,7 @@ def make_lrn(node: Node) -> Kernel | None:
         np.square(x, squares)
         squares *= alpha
         np.add(squares, bias, energy)
-        # Shifted sums stay exact where the difference of cumulative sums would lose digits.
+        # Shifted sums stay exact; differences of cumulative sums would lose digits.
         for shift in range(1, min(before, x.shape[1] - 1) + 1):
             energy[:, shift:] += squares[:, :-shift]
         for shift in range(1, min(after, x.shape[1] - 1) + 1):
@@ -323,7 +323,7 @@ def make_lrn(node: Node) -> Kernel | None:
         images, channels = x.shape[:2]
         flat = x.reshape(images, channels, -1)
         result = np.empty(flat.shape, dtype)
-        # Places do not see each other, so a part of them at a time keeps temporaries small and in the cache.
+        # Positions are independent: processing a part at a time keeps temporaries small and in the cache.
         step = max(1, _LRN_ELEMENTS // max(1, images * channels))
         memory = WORKSPACE.lend(2 * images * channels * step * dtype.itemsize)
         for start in range(0, flat.shape[2], step):

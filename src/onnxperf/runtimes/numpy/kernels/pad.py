@@ -1,4 +1,4 @@
-"""Margins around a tensor, or what is cut off where they are negative."""
+"""Margins around a tensor, or cropping if they are negative."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _pad_constant(x: Array, widths: Widths, value: Any) -> Array:
 
 
 def _pad_other(mode: Any) -> Callable[[Array, Widths, Any], Array]:
-    """What is cut off is not seen by what is added."""
+    """Cropped elements are not seen by the added ones."""
 
     def pad(x: Array, widths: Widths, _: Any) -> Array:
         if min(map(min, widths), default=0) < 0:
@@ -53,7 +53,7 @@ def _padding(node: Node) -> Callable[[Array, Widths, Any], Array]:
 
 @kernel("Pad", since=2)
 def make_pad_attribute(node: Node) -> Kernel | None:
-    """Margins that are attributes."""
+    """Margins given as attributes."""
     if node.kind() not in PLAIN_KINDS:
         return None
     pads, value, pad = node.get("pads"), node.get("value", 0.0), _padding(node)
@@ -62,7 +62,7 @@ def make_pad_attribute(node: Node) -> Kernel | None:
 
 @kernel("Pad", since=11)
 def make_pad(node: Node) -> Kernel | None:
-    """Margins that are inputs."""
+    """Margins given as inputs."""
     if node.kind() not in PLAIN_KINDS:
         return None
     rank, pad = node.rank(), _padding(node)

@@ -1,4 +1,4 @@
-"""Pooling: one axis after the other, by the maximum or the sum over the positions of the window."""
+"""Pooling: one axis after the other, by the maximum or the sum over the window's positions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from onnxperf.runtimes.numpy.base import Array, DType, Kernel, Node, kernel
 from onnxperf.runtimes.numpy.kernels.windows import Axis, Windows, windows
 
 CHUNK_BYTES = 512 << 10
-"""Channels are pooled in chunks of about this size, so that what lies between two axes stays in the cache."""
+"""Channels are pooled in chunks of about this size, so that intermediate results stay in the cache."""
 _PLANS = 64
-"""Shapes of inputs whose plans are remembered."""
+"""Number of input shapes whose plans are cached."""
 
 Index = tuple[slice, ...]
 
@@ -28,7 +28,7 @@ class _Pass(NamedTuple):
     sizes: tuple[int, ...]
     """Spatial sizes of its result."""
     whole: tuple[Index, ...]
-    """What positions see that are never padding."""
+    """The elements seen by positions that are never padding."""
     partial: tuple[tuple[Index, Index], ...]
     """Positions that are padding for some windows: the other windows, and what they see."""
 
@@ -41,11 +41,11 @@ class _Plan(NamedTuple):
     chunk: int
     """Channels at a time."""
     divisor: Any
-    """How many elements each window averages over."""
+    """The number of elements that each window averages over."""
 
 
 def _pass(axes: Sequence[Axis], i: int) -> _Pass:
-    """Axes before this one are pooled already."""
+    """Axes before this one are already pooled."""
     axis = axes[i]
     sizes = tuple(a.windows if j <= i else a.size for j, a in enumerate(axes))
     head = (slice(None),) * (i + 1)
@@ -127,7 +127,7 @@ def _lowest(dtype: DType) -> Any:
 
 @kernel("MaxPool")
 def make_max_pool(node: Node) -> Kernel | None:
-    """The largest element of each window, and where it was found."""
+    """The largest element of each window, and its position."""
     placed, dtype = _window_of(node), node.dtype()
     if placed is None or dtype is None or dtype.kind not in "fiu" or dtype.isbuiltin != 1:
         return None
@@ -137,7 +137,7 @@ def make_max_pool(node: Node) -> Kernel | None:
 
 
 def _with_indices(placed: Windows, dtype: DType, columns_first: bool) -> Callable[[Array], tuple[Array, Array]]:
-    """Maxima, and their places in the flattened input, padding aside; of equal ones the first."""
+    """Maxima, and their positions in the flattened input without padding; of equal ones the first."""
 
     def pool(x: Array) -> tuple[Array, Array]:
         images, channels, *sizes = x.shape
@@ -161,12 +161,12 @@ def _with_indices(placed: Windows, dtype: DType, columns_first: bool) -> Callabl
 
 
 def _in_single_precision(run: Callable[[Array], Array], dtype: DType) -> Callable[[Array], Array]:
-    """Half precision is added in single precision."""
+    """Sum half precision in single precision."""
     return run if dtype != np.float16 else lambda x: run(x.astype(np.float32)).astype(np.float16)
 
 
 def _sum_type(node: Node) -> DType | None:
-    """In which type the elements of windows are added."""
+    """The type in which the elements of windows are summed."""
     dtype = node.dtype()
     if dtype not in (np.float16, np.float32, np.float64):
         return None

@@ -1,4 +1,4 @@
-"""Quantised tensors: to and from whole numbers, and products of them."""
+"""Quantized tensors: conversion to and from integers, and their products."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import onnx
 from onnxperf.runtimes.numpy.base import Array, Kernel, Node, kernel
 
 _SMALL = frozenset(map(np.dtype, (np.int8, np.uint8, np.int16, np.uint16)))
-"""Types that values are quantised to."""
+"""Types that values can be quantized to."""
 _EXACT_TERMS = (1 << 24) // (255 * 255)
-"""So many products of two bytes add up exactly in float32, which has a fast product of matrices."""
+"""This many products of two bytes sum exactly in float32, which has a fast matrix product."""
 
 
 def _aligned(value: Array, rank: int, axis: int) -> Array:
@@ -24,7 +24,7 @@ def _aligned(value: Array, rank: int, axis: int) -> Array:
 
 
 def _aligner(node: Node, index: int) -> Callable[[Array], Array] | None:
-    """What brings an input of scales or zero points into shape; None where it is not per tensor or per axis."""
+    """A function that reshapes an input of scales or zero points; None if it is not per tensor or per axis."""
     rank, values = node.rank(), node.inputs[index]
     if rank is None or values is None or values.rank is None or values.rank > 1 or node.get("block_size", 0):
         return None
@@ -41,7 +41,7 @@ _FLOATS = frozenset(map(np.dtype, (np.float16, np.float32, np.float64)))
 
 @kernel("QuantizeLinear", since=10)
 def make_quantize(node: Node) -> Kernel | None:
-    """round(x / scale) + zero point, saturated; half precision would overflow, and is divided in single precision."""
+    """round(x / scale) + zero point, saturated; half precision would overflow, so it divides in single precision."""
     dtype, scale_shape = node.dtype(), _aligner(node, 1)
     declared = node.get("output_dtype", 0) or onnx.TensorProto.UINT8
     target = node.dtype(2) if node.has(2) else np.dtype(onnx.helper.tensor_dtype_to_np_dtype(declared))
@@ -94,7 +94,7 @@ def make_dequantize(node: Node) -> Kernel | None:
     finish: Callable[[Array], Array] = (lambda y: y.astype(np.float16)) if result == np.float16 else (lambda y: y)
     if zero_shape is None or (zero is not None and not zero.any()):
         return Kernel(lambda x, s: finish(np.multiply(x, scale_shape(s), dtype=float32)), "fresh", uses=(0, 1))
-    # Whole numbers of 32 bits are more than single precision holds, and their difference more than 32 bits hold.
+    # 32-bit integers exceed the precision of float32, and their differences exceed 32 bits.
     exact = np.int64 if dtype == np.int32 else float32
 
     def dequantize(x: Array, s: Array, z: Array) -> Array:
@@ -110,7 +110,7 @@ def make_dequantize(node: Node) -> Kernel | None:
 
 @kernel("DynamicQuantizeLinear", since=11)
 def make_dynamic_quantize(node: Node) -> Kernel | None:
-    """To bytes, with the scale and the zero point that the values need."""
+    """Conversion to bytes, with the scale and zero point that the values need."""
     if node.dtype() != np.float32 or node.output_count != 3:
         return None
     float32, uint8, zero = np.float32, np.uint8, np.float32(0)
@@ -131,7 +131,7 @@ def make_dynamic_quantize(node: Node) -> Kernel | None:
 
 
 def _exact_product(a: Array, b: Array) -> Any:
-    """The product of matrices of whole numbers in float32, as int32; sums that wrap do so as in int32."""
+    """The product of integer matrices in float32, as int32; overflowing sums wrap as in int32."""
     y = np.matmul(a[..., :_EXACT_TERMS], b[..., :_EXACT_TERMS, :]).astype(np.int32)
     for start in range(_EXACT_TERMS, a.shape[-1], _EXACT_TERMS):
         stop = start + _EXACT_TERMS
@@ -144,13 +144,13 @@ def _is_matrix_of_bytes(node: Node, index: int) -> bool:
 
 
 def _is_single(node: Node, *indices: int) -> bool:
-    """Whether these inputs, if given, are one number each."""
+    """Whether each of these inputs, if given, is a single number."""
     given = [value for i in indices if node.has(i) and (value := node.inputs[i]) is not None]
     return all(value.shape is not None and all(n == 1 for n in value.shape) for value in given)
 
 
 def _factor(node: Node, index: int, zero_index: int) -> Callable[[Array, Array | None], Array]:
-    """A matrix less its zero point, in float32; bound where both are constants."""
+    """A matrix minus its zero point, in float32; bound if both are constants."""
 
     def shift(x: Array, zero: Array | None) -> Array:
         return x.astype(np.float32) if zero is None else np.subtract(x, zero, dtype=np.float32)
@@ -164,7 +164,7 @@ def _factor(node: Node, index: int, zero_index: int) -> Callable[[Array, Array |
 
 @kernel("MatMulInteger", since=10)
 def make_matmul_integer(node: Node) -> Kernel | None:
-    """The product of two matrices of bytes, as int32."""
+    """The product of two byte matrices, as int32."""
     if not (_is_matrix_of_bytes(node, 0) and _is_matrix_of_bytes(node, 1) and _is_single(node, 2)):
         return None
     if node.has(3) and node.rank(3) not in (0, 1):
@@ -179,7 +179,7 @@ def make_matmul_integer(node: Node) -> Kernel | None:
 
 @kernel("QLinearMatMul", since=10)
 def make_qlinear_matmul(node: Node) -> Kernel | None:
-    """The product of two quantised matrices, quantised."""
+    """The product of two quantized matrices, quantized."""
     target = node.dtype(7)
     if target is None or target not in _SMALL or not _is_single(node, 1, 2, 4, 5, 6, 7):
         return None

@@ -41,7 +41,7 @@ _ACTIVATIONS: dict[str, _Rule] = {
 
 
 def _activations(node: Node, defaults: Sequence[str], directions: int) -> list[list[Activation]] | None:
-    """The functions of each direction; parameters are listed only for those that have them."""
+    """The functions of each direction; parameters are listed only for functions that take them."""
     names = [name.lower() for name in node.get("activations") or [*defaults] * directions]
     if len(names) != len(defaults) * directions or not _ACTIVATIONS.keys() >= set(names):
         return None
@@ -61,7 +61,7 @@ def _bound(rule: _Rule, alphas: Iterator[float], betas: Iterator[float], clip: f
 
 
 class _Weights(NamedTuple):
-    """What one direction multiplies with."""
+    """The weights of one direction."""
 
     inputs: Array
     states: Array
@@ -75,7 +75,7 @@ class _Weights(NamedTuple):
 
 
 Cell = Callable[[_Weights, Sequence[Activation]], tuple[Array, Callable[[Array, States], tuple[Array, ...]]]]
-"""From the weights of a direction: the bias of all inputs, and what makes the next states of inputs and states."""
+"""Turns a direction's weights into the bias of all inputs, and the function from inputs and states to new states."""
 
 
 def _rnn(weights: _Weights, functions: Sequence[Activation]) -> Any:
@@ -129,7 +129,7 @@ def _lstm(input_forget: bool) -> Cell:
 
 
 def _reversal(steps: int, batch: int, lengths: Array | None) -> tuple[Any, Any]:
-    """The index that reverses the elements of each sequence; what is beyond its length stays."""
+    """The index that reverses the elements of each sequence; elements beyond its length stay."""
     if lengths is None:
         return slice(None, None, -1), slice(None)
     places = np.arange(steps)[:, None]
@@ -204,11 +204,11 @@ def make_rnn(node: Node) -> Kernel | None:
 
 @kernel("GRU", since=7)
 def make_gru(node: Node) -> Kernel | None:
-    """A gate that updates the state, and one that resets it."""
+    """One gate that updates the state, and one that resets it."""
     return _recurrent(node, _gru(bool(node.get("linear_before_reset", 0))), 3, ("Sigmoid", "Tanh"), 1)
 
 
 @kernel("LSTM", since=7)
 def make_lstm(node: Node) -> Kernel | None:
-    """A state that is kept, beside one that is returned."""
+    """An internal state, next to the returned one."""
     return _recurrent(node, _lstm(bool(node.get("input_forget", 0))), 4, ("Sigmoid", "Tanh", "Tanh"), 2)

@@ -12,7 +12,7 @@ from onnxperf.runtimes.numpy.base import NUMBER_KINDS, PLAIN_KINDS, Array, DType
 
 Axes = tuple[int, ...] | None
 Reduction = Callable[[Array, Axes, bool], Array]
-"""From data, axes (None for all) and whether they stay as axes of size 1."""
+"""Takes data, axes (None for all), and whether to keep these as axes of size 1."""
 
 # Numpy's stubs accept only keywords, which are slower.
 add: Callable[..., Array] = np.add.reduce
@@ -69,7 +69,7 @@ def _l1(dtype: DType) -> Reduction:
 
 
 _SHORT = 64
-"""Rows up to that length are added faster by BLAS, and as exactly: numpy adds longer ones in pairs."""
+"""BLAS sums rows up to this length faster, and as exactly: numpy sums longer ones in pairs."""
 
 
 def _sum_square(dtype: DType) -> Reduction:
@@ -91,7 +91,7 @@ def _l2(dtype: DType) -> Reduction:
 
 
 def _in_double_precision(make: Callable[[DType], Reduction]) -> Callable[[DType], Reduction]:
-    """Whole numbers are converted, and the result is rounded towards zero."""
+    """Integers are converted, and the result is rounded toward zero."""
 
     def converted(dtype: DType) -> Reduction:
         if dtype.kind == "f":
@@ -111,7 +111,7 @@ def _log_sum_exp(dtype: DType) -> Reduction:
 
     def log_sum_exp(x: Array, axes: Axes, keep: bool) -> Array:
         largest = maximum(x, axes, None, None, True, -np.inf)
-        # A maximum that is infinite would make the difference a NaN.
+        # An infinite maximum would make the difference a NaN.
         largest = np.where(np.isfinite(largest), largest, zero)
         y = np.log(add(np.exp(x - largest), axes, None, None, True)) + largest
         return y if keep else y.squeeze(axes)
@@ -133,7 +133,7 @@ _REDUCTIONS: dict[str, tuple[frozenset[str], Callable[[DType], Reduction]]] = {
     "ReduceLogSumExp": (NUMBER_KINDS, _in_double_precision(_log_sum_exp)),
 }
 _IDENTITIES = frozenset(("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"))
-"""Operators that leave an element as it is when nothing is reduced."""
+"""Operators that leave an element unchanged if nothing is reduced."""
 
 
 def _reduction(node: Node) -> Reduction | None:
@@ -147,7 +147,7 @@ def _bound(reduce: Reduction, axes: Axes, keep: bool) -> Kernel:
 
 
 def _from_attribute(node: Node) -> Kernel | None:
-    """Axes as an attribute."""
+    """Axes given as an attribute."""
     reduce, axes = _reduction(node), node.get("axes")
     if reduce is None:
         return None
@@ -155,7 +155,7 @@ def _from_attribute(node: Node) -> Kernel | None:
 
 
 def _from_input(node: Node) -> Kernel | None:
-    """Axes as an input; none means all, or no axis at all where `noop_with_empty_axes` is set."""
+    """Axes given as an input; none means all, or no axis if `noop_with_empty_axes` is set."""
     reduce, keep, noop = _reduction(node), bool(node.get("keepdims", 1)), bool(node.get("noop_with_empty_axes", 0))
     if reduce is None:
         return None

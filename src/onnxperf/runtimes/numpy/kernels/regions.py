@@ -11,20 +11,20 @@ from onnxperf.runtimes.numpy.base import Array, Kernel, Node, kernel
 
 
 def _cells(first: float, last: float, count: int, size: int) -> list[slice]:
-    """A range of pixels, cut into cells that may overlap, within the image."""
+    """A range of pixels, split into cells that may overlap, within the image."""
     start, length = _rounded(first), max(_rounded(last) - _rounded(first) + 1, 1)
     edges = [(floor(i * length / count), ceil((i + 1) * length / count)) for i in range(count)]
     return [slice(min(max(a + start, 0), size), min(max(b + start, 0), size)) for a, b in edges]
 
 
 def _rounded(x: float) -> int:
-    """To the nearest, away from zero where there are two."""
+    """To the nearest integer, away from zero for ties."""
     return floor(abs(x) + 0.5) * (1 if x >= 0 else -1)
 
 
 @kernel("MaxRoiPool")
 def make_max_roi_pool(node: Node) -> Kernel | None:
-    """The largest element of each cell of a region; 0 where a cell is empty."""
+    """The largest element of each cell of a region; 0 for empty cells."""
     if node.kind() != "f":
         return None
     (height, width), scale = node.get("pooled_shape"), node.get("spatial_scale", 1.0)

@@ -1,4 +1,4 @@
-"""Images of other sizes: interpolated one axis at a time, or channels traded for pixels."""
+"""Resized images: interpolated one axis at a time, or channels traded for pixels."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from onnxperf.runtimes.numpy.base import Array, DType, Kernel, Node, kernel
 
 _PREPARED_SHAPES = 8
-"""Shapes whose positions and weights are kept."""
+"""Number of shapes whose positions and weights are cached."""
 
 
 class _Axis(NamedTuple):
-    """One axis before and after; the width after it is scaled need not be whole."""
+    """One axis before and after; the scaled width may be fractional."""
 
     before: int
     after: int
@@ -31,7 +31,7 @@ def _half_pixel(y: Array, axis: _Axis) -> Array:
 
 
 def _half_pixel_symmetric(y: Array, axis: _Axis) -> Array:
-    # Summed in the order of the definition: rounding decides between two pixels that are equally near.
+    # Summed in the order of the definition: rounding decides between two equally near pixels.
     return axis.before / 2 * (1 - axis.after / axis.width) + (y + 0.5) / axis.scale - 0.5
 
 
@@ -73,7 +73,7 @@ def _cubic(a: float) -> Callable[[Array], Array]:
 
 
 class _Taps(NamedTuple):
-    """Per output position, where to read and what to multiply with; without weights there is one place to read."""
+    """Where to read and what to multiply with, per output position; without weights there is one place to read."""
 
     axis: int
     positions: list[Array]
@@ -81,7 +81,7 @@ class _Taps(NamedTuple):
 
 
 Prepare = Callable[[int, int, _Axis], _Taps]
-"""From the axis, the rank and the sizes."""
+"""Takes the axis, the rank and the sizes."""
 
 
 def _nearest(node: Node, positions: Callable[[Array, _Axis], Array], mode: str) -> Prepare:
@@ -130,13 +130,13 @@ def _applied(x: Array, taps: _Taps) -> Array:
 
 
 Sizes = Callable[[Sequence[int], Sequence[float]], list[tuple[int, _Axis]]]
-"""From a shape and scales or sizes to the axes that are resized."""
+"""Turns a shape and scales or sizes into the resized axes."""
 
 
 def _by_scales(axes: Sequence[int] | None) -> Sizes:
     def sizes(shape: Sequence[int], scales: Sequence[float]) -> list[tuple[int, _Axis]]:
         chosen = range(len(shape)) if axes is None else [axis % len(shape) for axis in axes]
-        # Scales are of single precision, and sizes are rounded down after a product in single precision.
+        # Scales are in single precision, and sizes are rounded down after a product in single precision.
         lengths = [int(np.float32(shape[a]) * np.float32(s)) for a, s in zip(chosen, scales, strict=True)]
         return [(a, _Axis(shape[a], n, s)) for a, n, s in zip(chosen, lengths, scales, strict=True)]
 
@@ -167,7 +167,7 @@ def _resize(prepare: Prepare, sizes: Sizes, stash: DType | None) -> Callable[[Ar
             for axis, each in sizes(shape, wanted)
             if each.after != each.before or not isclose(each.scale, 1)
         ]
-        # What shrinks comes first: less is left for the others.
+        # Shrinking axes come first: this leaves less work for the others.
         return [prepare(axis, len(shape), each) for axis, each in sorted(changed, key=lambda pair: pair[1].scale)]
 
     def resize(x: Array, wanted: Sequence[float]) -> Array:
@@ -187,7 +187,7 @@ def _resize(prepare: Prepare, sizes: Sizes, stash: DType | None) -> Callable[[Ar
 
 
 def _make(node: Node, where: str, rounding: str, sizes: Sizes, source: int) -> Kernel | None:
-    """A kernel that reads scales or sizes from an input, bound where it is constant."""
+    """A kernel that reads scales or sizes from an input, bound if it is constant."""
     dtype, mode = node.dtype(), node.get("mode", "nearest")
     positions = _POSITIONS.get(node.get("coordinate_transformation_mode", where))
     if dtype is None or positions is None or (mode != "nearest" and (dtype.kind != "f" or dtype.isbuiltin != 1)):
@@ -204,20 +204,20 @@ def _make(node: Node, where: str, rounding: str, sizes: Sizes, source: int) -> K
 
 @kernel("Upsample", since=7)
 def make_upsample_attribute(node: Node) -> Kernel | None:
-    """Larger by scales that are an attribute."""
+    """Enlarged by scales given as an attribute."""
     return _make(node, "asymmetric", "floor", _by_scales(None), 0)
 
 
 @kernel("Upsample", since=9)
 @kernel("Resize", since=10)
 def make_resize_by_scales(node: Node) -> Kernel | None:
-    """Larger or smaller by scales that are the second input."""
+    """Enlarged or reduced by scales given as the second input."""
     return _make(node, "asymmetric", "floor", _by_scales(None), 1)
 
 
 @kernel("Resize", since=11)
 def make_resize(node: Node) -> Kernel | None:
-    """Larger or smaller by scales, or to sizes; a region of interest is left to the fallback."""
+    """Enlarged or reduced by scales, or to sizes; a region of interest is left to the fallback."""
     axes = node.get("axes")
     scales = node.inputs[2] if node.has(2) else None
     if scales is not None and not (node.has(3) and scales.shape == (0,)):

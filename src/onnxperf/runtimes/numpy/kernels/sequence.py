@@ -1,4 +1,4 @@
-"""Sequences of tensors, which are Python lists, and optional values, which are the value or None."""
+"""Sequences of tensors, represented as Python lists, and optional values, represented as the value or None."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def make_sequence_erase(_node: Node) -> Kernel:
 
 @kernel("SequenceAt", since=11)
 def make_sequence_at(_node: Node) -> Kernel:
-    """One tensor of the list."""
+    """One tensor from the list."""
     return Kernel(lambda sequence, position: sequence[int(position.reshape(()))], "view")
 
 
@@ -69,7 +69,7 @@ def make_concat_from_sequence(node: Node) -> Kernel:
 
 @kernel("SplitToSequence", since=11)
 def make_split_to_sequence(node: Node) -> Kernel:
-    """Parts along an axis: one each, equal ones, or of given lengths."""
+    """Parts along an axis: single slices, equal parts, or parts of given lengths."""
     axis, keep = node.get("axis", 0), node.get("keepdims", 1)
 
     def split(x: Array, lengths: Array | None = None) -> Any:
@@ -90,7 +90,7 @@ def make_optional(node: Node) -> Kernel | None:
 
 @kernel("OptionalGetElement", since=15)
 def make_optional_get_element(_node: Node) -> Kernel:
-    """The value, which must be there."""
+    """The value, which must exist."""
 
     def get(value: Any) -> Any:
         if value is None:

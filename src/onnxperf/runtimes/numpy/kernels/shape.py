@@ -1,4 +1,4 @@
-"""Shapes and layout: the same elements seen, arranged, repeated or typed differently."""
+"""Shapes and layout: the same elements viewed, rearranged, repeated or cast."""
 
 from __future__ import annotations
 
@@ -148,10 +148,10 @@ def make_split(node: Node) -> Kernel | None:
 def _slices(
     starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int], shape: Sequence[int | None]
 ) -> Index | None:
-    """The index of a range per axis; None where a size decides that is not known.
+    """The index of a range per axis; None if that depends on an unknown size.
 
-    Bounds beyond the ends are clamped by numpy as ONNX wants it, but for a start before the first element of an axis
-    that is read backwards: ONNX begins with that element then.
+    Numpy clamps out-of-range bounds as ONNX requires, except a start before the first element of an axis that is read
+    backward: ONNX then starts with that element.
     """
     index = [ALL] * len(shape)
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
@@ -166,7 +166,7 @@ def _slices(
 
 @kernel("Slice")
 def make_slice_attribute(node: Node) -> Kernel:
-    """A range per axis, given by attributes."""
+    """A range per axis, given as attributes."""
     starts, ends = node.get("starts"), node.get("ends")
     axes = node.get("axes") or range(len(starts))
     steps = [1] * len(starts)
@@ -175,7 +175,7 @@ def make_slice_attribute(node: Node) -> Kernel:
 
 @kernel("Slice", since=10)
 def make_slice(node: Node) -> Kernel:
-    """A range per axis, given by inputs."""
+    """A range per axis, given as inputs."""
 
     def run(x: Array, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
         chosen = range(len(starts)) if axes is None else axes.tolist()
@@ -216,7 +216,7 @@ def _filled(shape: Sequence[int], x: Array) -> Array:
 
 @kernel("Expand", since=8)
 def make_expand(node: Node) -> Kernel:
-    """Broadcast, in both directions; a copy, since what follows is then faster and may overwrite it."""
+    """Broadcast in both directions; a copy, since later nodes are then faster and may overwrite it."""
     constant, rank = node.constant(1), node.rank()
 
     def expand(x: Array, shape: Sequence[int]) -> Array:
@@ -232,7 +232,7 @@ def make_expand(node: Node) -> Kernel:
 
 @kernel("Tile", since=6)
 def make_tile(node: Node) -> Kernel:
-    """A tensor repeated along every axis, in contiguous pieces that are as long as possible."""
+    """A tensor repeated along every axis, in the longest possible contiguous pieces."""
 
     def tile(x: Array, repeats: Sequence[int]) -> Array:
         sizes = x.shape
@@ -255,23 +255,23 @@ def make_tile(node: Node) -> Kernel:
 
 @kernel("Cast", since=6)
 def make_cast(node: Node) -> Kernel | None:
-    """Another type, given by an attribute."""
+    """A cast to another type, given as an attribute."""
     return _cast(node, np.dtype(tensor_dtype_to_np_dtype(node.get("to"))))
 
 
 @kernel("CastLike", since=15)
 def make_cast_like(node: Node) -> Kernel | None:
-    """The type of another tensor."""
+    """A cast to the type of another tensor."""
     return _cast(node, node.dtype(1))
 
 
 def _is_plain(dtype: DType) -> bool:
-    # One of ml_dtypes' types bears the kind of numpy's floats.
+    # One of ml_dtypes' types has the same kind as numpy's floats.
     return dtype.kind in PLAIN_KINDS and dtype.isbuiltin == 1
 
 
 def _cast(node: Node, target: DType | None) -> Kernel | None:
-    """Between numpy's own types; strings and small floats have rules of their own."""
+    """Casts between numpy's own types; strings and small floats follow different rules."""
     source = node.dtype()
     if source is None or target is None or not (_is_plain(source) and _is_plain(target)):
         return None
@@ -299,7 +299,7 @@ _CONSTANTS: dict[str, Callable[[Any], Any]] = {
 
 @kernel("Constant")
 def make_constant(node: Node) -> Kernel | None:
-    """A value of the model."""
+    """A value stored in the model."""
     given = next((name for name in _CONSTANTS if name in node.attributes), None)
     if given is None:
         return None
@@ -309,7 +309,7 @@ def make_constant(node: Node) -> Kernel | None:
 
 @kernel("Range", since=11)
 def make_range(node: Node) -> Kernel | None:
-    """Numbers from a start up to a limit, which is left out."""
+    """Numbers from a start up to a limit, which is excluded."""
     dtype = node.dtype()
     if dtype is None or dtype.kind not in "fiu" or dtype == np.float16:
         return None
@@ -319,7 +319,7 @@ def make_range(node: Node) -> Kernel | None:
 
 @kernel("Dropout", since=7)
 def make_dropout(node: Node) -> Kernel | None:
-    """Nothing changes at inference."""
+    """The identity: nothing is dropped at inference."""
     training = node.version >= 12 and node.has(2)
     if training and (node.constant(2) is None or bool(node.constant(2))):
         return None

@@ -11,7 +11,7 @@ from onnxperf.runtimes.numpy.base import Array, Kernel, Maker, Node, kernel
 from onnxperf.runtimes.numpy.kernels.reduce import add, maximum
 
 AlongAxis = Callable[..., Array]
-"""From data, and memory for the result where that is given. An empty axis has no maximum, and needs none."""
+"""Takes data and optional memory for the result. An empty axis has no maximum, and needs none."""
 
 
 def _softmax(axis: int) -> AlongAxis:

@@ -1,4 +1,4 @@
-"""Texts: words that are removed, and changed to one case."""
+"""Texts: removes words, and changes case."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CHANGES: dict[str, Callable[[str], str]] = {"NONE": str, "LOWER": str.lower, "U
 
 @kernel("StringNormalizer", since=10)
 def make_string_normalizer(node: Node) -> Kernel:
-    """A vector, or a matrix of one row, without stop words; an empty text where nothing is left."""
+    """A vector, or a matrix of one row, without stop words; an empty text if nothing is left."""
     change, sensitive = _CHANGES[node.get("case_change_action", "NONE")], bool(node.get("is_case_sensitive", 0))
     key: Callable[[str], str] = str if sensitive else str.lower
     removed = {key(word) for word in node.get("stopwords") or ()}

@@ -1,4 +1,4 @@
-"""Where sliding windows lie: sizes of results and padding, for convolutions and pooling."""
+"""Positions of sliding windows: sizes of results and padding, for convolutions and pooling."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ class Axis(NamedTuple):
 
     size: int
     windows: int
-    """How many: the size of the result."""
+    """The number of windows: the size of the result."""
     begin: int
     """Padding before the first element."""
     end: int
-    """Padding after the last one, as declared (the last window may reach further when sizes are rounded up)."""
+    """Padding after the last one, as declared (the last window may reach further if sizes are rounded up)."""
     kernel: int
     stride: int
     dilation: int
 
     def valid(self, offset: int) -> tuple[slice, slice]:
-        """For one position within the windows: the windows where it is not padding, and the elements it sees there."""
+        """For one position within the windows: windows where it is not padding, and the elements it sees there."""
         shift = offset * self.dilation - self.begin
         first = max(0, -(shift // self.stride))
         last = min(self.windows - 1, (self.size - 1 - shift) // self.stride)
@@ -34,7 +34,7 @@ class Axis(NamedTuple):
 
 
 class Windows(NamedTuple):
-    """The attributes that convolutions and pooling share."""
+    """The attributes shared by convolutions and pooling."""
 
     kernel: tuple[int, ...]
     strides: tuple[int, ...]
@@ -65,7 +65,7 @@ class Windows(NamedTuple):
 
 
 def windows(node: Node, kernel: Sequence[int | str | None] | None = None) -> Windows | None:
-    """Read the attributes of a node; None where they are incomplete or contradict each other."""
+    """Read the attributes of a node; None if they are incomplete or contradictory."""
     shape: tuple[Any, ...] = tuple(node.get("kernel_shape") or kernel or ())
     rank = len(shape)
     strides = tuple(node.get("strides") or (1,) * rank)

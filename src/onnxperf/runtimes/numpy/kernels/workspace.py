@@ -1,4 +1,4 @@
-"""Memory that kernels write to before they know their result, and that the next one uses again."""
+"""Scratch memory for kernels, reused from one kernel to the next."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import numpy as np
 from onnxperf.runtimes.numpy.base import Array
 
 WORKSPACE_BYTES = 4 << 20
-"""What a kernel may use besides its inputs and its result, and the most that a thread keeps between calls."""
+"""The most memory that a kernel may use in addition to its inputs and result, and that a thread keeps between calls."""
 _NOTHING = np.empty(0, np.uint8)
 
 
 class Workspace(threading.local):
-    """Memory of a thread that its kernels use in turn: fresh memory would cost more than to fill it.
+    """Memory of a thread that its kernels use in turn: allocating fresh memory would cost more than filling it.
 
-    No result may lie in it. It is lent to one kernel at a time, so that a call within a call gets memory of its own;
-    a kernel that fails does not return it. More than `WORKSPACE_BYTES` is released when it is returned.
+    No result may lie in it. It is lent to one kernel at a time, so a call within a call gets separate memory; a kernel
+    that fails does not return it. If it is larger than `WORKSPACE_BYTES`, it is released when it is returned.
     """
 
     def __init__(self) -> None:
         self._kept: Array = _NOTHING
 
     def lend(self, count: int) -> Array:
-        """That many bytes or more, with anything in them."""
+        """At least that many bytes, uninitialized."""
         memory, self._kept = self._kept, _NOTHING
         return memory if memory.size >= count else np.empty(max(count, WORKSPACE_BYTES), np.uint8)
 
@@ -35,7 +35,7 @@ class Workspace(threading.local):
 
     @property
     def kept_bytes(self) -> int:
-        """What this thread holds between calls."""
+        """The bytes that this thread holds between calls."""
         return int(self._kept.size)
 
 

@@ -1,4 +1,4 @@
-"""What is done to a lowered graph before it becomes source: one step for several nodes, and cheaper constants."""
+"""Passes over a lowered graph before it becomes source: one step for several nodes, and cheaper constants."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PASSES: tuple[Callable[[Lowered], Lowered], ...] = (
 
 
 def fused(lowered: Lowered) -> Lowered:
-    """The same graph, faster, in fewer steps; the given one stays as it is."""
+    """The same graph in fewer, faster steps; the given graph is not changed."""
     for each in _PASSES:
         lowered = each(lowered)
     return lowered

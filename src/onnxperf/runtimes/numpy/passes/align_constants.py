@@ -1,4 +1,4 @@
-"""Constants of small operations get the shape that numpy combines fastest."""
+"""Gives constants of small operations the shape that numpy combines fastest."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from onnxperf.runtimes.numpy.lower import Lowered, Step
 
 
 def align_constants(lowered: Lowered) -> Lowered:
-    """Reshape the constant of Add, Mul and the like to as many axes as the other operand has.
+    """Reshape the constant of Add, Mul and similar operators to as many axes as the other operand has.
 
-    A bias of 32 numbers is added to one row of 32 in 0.4 us instead of 1.0, because nothing has to be broadcast; for a
-    model with few rows this is a large part of a call.
+    Adding a bias of 32 numbers to one row of 32 takes 0.4 µs instead of 1.0, because nothing has to be broadcast; for
+    models with few rows this is a large part of a call.
     """
     return replace(lowered, steps=[_aligned(step) for step in lowered.steps])
 
@@ -22,7 +22,7 @@ def align_constants(lowered: Lowered) -> Lowered:
 def _aligned(step: Step) -> Step:
     function = step.kernel.function
     if not isinstance(function, np.ufunc) or function.nin != 2 or function.signature or len(step.arguments) != 2:
-        return step  # a product of matrices is one of numpy's ufuncs, too, but not of elements
+        return step  # the matrix product is also a numpy ufunc, but not an elementwise one
     left, right = step.arguments
     return replace(step, arguments=(_beside(left, right), _beside(right, left)))
 

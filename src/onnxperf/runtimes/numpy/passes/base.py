@@ -1,4 +1,4 @@
-"""How two steps become one, and when they may."""
+"""How two steps are joined, and when that is allowed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from onnxperf.runtimes.numpy.base import Kernel
 from onnxperf.runtimes.numpy.lower import Lowered, Step, arguments_of
 
 Pass = Callable[[Step, Step], Kernel | None]
-"""The kernel that does the work of a step and of the only reader of its result; None where there is none."""
+"""Returns the kernel that does the work of a step and of its result's only reader; None if there is none."""
 
 
 def join(lowered: Lowered, kernel_of: Pass) -> Lowered:
-    """Join every step with the only reader of its result, again and again, where a kernel does the work of both.
+    """Join steps with the only reader of their result, repeatedly, if one kernel does the work of both.
 
-    A result with a second reader, one that a body captures, and an output of the graph stay what they are.
+    A result with a second reader, a result captured by a body, and an output of the graph are left alone.
     """
     readers: dict[int, list[Step]] = defaultdict(list)
     for step in lowered.steps:
@@ -43,14 +43,14 @@ def join(lowered: Lowered, kernel_of: Pass) -> Lowered:
             step = _both(step, reader, kernel)
         return step if len(nodes) == before else _named(step, nodes)
 
-    # Readers come after what they read, so that a step is joined to another before its own turn comes.
+    # Readers come after the steps that they read, so a step is joined to another before its own turn.
     return replace(lowered, steps=[with_readers(step) for step in lowered.steps if id(step) not in joined])
 
 
 def _both(first: Step, second: Step, kernel: Kernel) -> Step:
-    """One step in the place of the first: all that the second reads besides is constant, and bound in the kernel."""
+    """One step in place of the first: everything else that the second reads is constant, and bound in the kernel."""
     used = range(len(first.node.inputs)) if kernel.uses is None else kernel.uses
-    # Inputs that are bound are forgotten, so that weights do not stay in memory beside those that were made of them.
+    # Bound inputs are dropped, so that weights do not stay in memory next to those derived from them.
     inputs = tuple(value if i in used else None for i, value in enumerate(first.node.inputs))
     node = replace(first.node, inputs=inputs, outputs=second.node.outputs)
     return Step(node, kernel, arguments_of(node, kernel), second.outputs)

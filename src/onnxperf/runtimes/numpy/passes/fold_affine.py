@@ -1,4 +1,4 @@
-"""Constant scales and shifts of channels move into the weights of the node before them."""
+"""Moves constant scales and shifts of channels into the weights of the preceding node."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from onnxperf.runtimes.numpy.lower import Step
 
 
 def fold_affine(first: Step, second: Step) -> Kernel | None:
-    """BatchNormalization, Mul or Add with constants after a node that has weights per channel.
+    """BatchNormalization, Mul or Add with constants, after a node that has weights per channel.
 
-    (W x + c) a + b is (a W) x + (a c + b): the new weights are computed once, in double precision, and a pass over the
-    result is saved in every call. A kernel declines where the new weights would overflow or lose digits.
+    (W x + c) a + b is (a W) x + (a c + b): the new weights are computed once, in double precision, which saves a pass
+    over the result in every call. A kernel declines if the new weights would overflow or lose digits.
     """
     channels = first.kernel.channels
     if channels is None or second.node.domain or second.node.version < 7:
@@ -25,7 +25,7 @@ def fold_affine(first: Step, second: Step) -> Kernel | None:
 
 
 def _affine(result: Value | None, step: Step, channels: Channels) -> Affine | None:
-    """Factor and shift of every channel, where a step is nothing else."""
+    """Factor and shift of every channel, if the step does nothing else."""
     if step.node.op == "BatchNormalization":
         affine = affine_of_statistics(step.node)
         return affine if affine is not None and affine.factor.shape == (channels.size,) else None
@@ -41,7 +41,7 @@ def _affine(result: Value | None, step: Step, channels: Channels) -> Affine | No
 
 
 def _per_channel(constant: Any, channels: Channels) -> Any:
-    """A constant as one number per channel; None where it has more, or where it would enlarge the result."""
+    """A constant as one number per channel; None if it has more, or if it would enlarge the result."""
     if not isinstance(constant, np.ndarray) or constant.ndim > channels.rank:
         return None
     sizes = (1,) * (channels.rank - constant.ndim) + constant.shape
