@@ -13,7 +13,7 @@ def bare_product(equation: Equation) -> Draft | None:
     """A graph that reads the same operands as matrices and multiplies them.
 
     None if that is not the whole work, or not a lower limit: a product with a vector is a sum of products, which other
-    operators compute many times as fast.
+    operators compute many times faster.
     """
     sizes = dict(equation.sizes)
     whole = all(

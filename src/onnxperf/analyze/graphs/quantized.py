@@ -112,8 +112,8 @@ class Descendant:
     def breaker(self, position: int) -> int | None:
         """The node that prevents the fusion of a conversion: the maker of its input, or the reader of its output.
 
-        Float32 is on the side of the input of a QuantizeLinear, and of the output of a DequantizeLinear; where nothing
-        is there, it is at an edge of the model, and the node on the other side counts.
+        Float32 is on the side of the input of a QuantizeLinear, and of the output of a DequantizeLinear. At an edge
+        of the model, the node on the other side counts.
         """
         sides = (self._before, self._after)
         first, second = sides if self.graph.nodes[position].op_type == "QuantizeLinear" else sides[::-1]

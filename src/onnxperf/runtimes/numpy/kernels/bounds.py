@@ -20,7 +20,7 @@ def bounded(function: Callable[..., Any], bound: Any) -> Callable[..., Any]:
     """Numpy's maximum or minimum with a bound constant.
 
     Numpy compares with a scalar one element at a time, and with an array several at a time: a row of equal elements
-    makes it about four times as fast. NaN stays NaN either way.
+    makes it about four times faster. NaN stays NaN either way.
     """
     row, number = np.full(_ROW, bound), np.asarray(bound)  # a scalar would become an array in every call
 
