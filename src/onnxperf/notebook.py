@@ -18,7 +18,7 @@ from onnxperf.errors import BadOption, OnnxperfError
 from onnxperf.options import shared
 from onnxperf.options.base import Option, Takes, refuse_useless
 from onnxperf.options.functions import BENCH, VIEW, Listed, Race
-from onnxperf.options.spelling import as_flags
+from onnxperf.options.spelling import plain_flags
 from onnxperf.results.bench import BenchResult
 from onnxperf.results.view import ViewResult
 from onnxperf.wording.names import one_line, visible
@@ -178,7 +178,7 @@ def _one_line() -> Iterator[None]:
     try:
         yield
     except OnnxperfError as error:
-        raise UsageError(visible(one_line(as_flags(str(error))))) from None
+        raise UsageError(visible(one_line(plain_flags(str(error))))) from None
 
 
 def _subjects(cell: str, namespace: Mapping[str, Any]) -> dict[str, Callable[[], Any]]:

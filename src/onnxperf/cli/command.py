@@ -14,7 +14,7 @@ from cyclopts import Parameter
 from onnxperf.cli.present import Output
 from onnxperf.options import output as of
 from onnxperf.options.base import Group, Option, Takes
-from onnxperf.options.spelling import as_flags
+from onnxperf.options.spelling import plain_flags
 
 if TYPE_CHECKING:
     File = str
@@ -113,7 +113,7 @@ def metavar_of(option: Option) -> str | None:
 def help_text(option: Option, races: bool) -> str:
     """What an option is for, and its default."""
     default = option.shown_default
-    return as_flags(purpose(option, races)) + (f" [default: {default}]" if default else "")
+    return plain_flags(purpose(option, races)) + (f" [default: {default}]" if default else "")
 
 
 def purpose(option: Option, races: bool) -> str:

@@ -16,7 +16,7 @@ from onnxperf.cli.command import PANELS, metavar_of, purpose
 from onnxperf.cli.help import label
 from onnxperf.cli.overview import COMMANDS, QUESTIONS
 from onnxperf.options.base import Option
-from onnxperf.options.spelling import as_flags
+from onnxperf.options.spelling import plain_flags
 
 _HEADING, _NAME, _ASIDE = "bold", "cyan", "dim"
 """Readable on dark and on light backgrounds."""
@@ -140,7 +140,7 @@ def _grouped(function: Any) -> list[tuple[str, list[tuple[Text, Text]]]]:
 def _described(option: Option, races: bool) -> tuple[Text, Text]:
     value = f" {metavar_of(option)}" if option.switch is None else ""
     flags = Text.assemble((", ".join(filter(None, [option.short, option.flag])), _NAME), value)
-    text = Text(as_flags(purpose(option, races)))
+    text = Text(plain_flags(purpose(option, races)))
     if option.shown_default:
         text.append(f" [default: {option.shown_default}]", _ASIDE)
     return flags, text
@@ -156,7 +156,7 @@ def _headed(title: str) -> Iterator[Text]:
 
 
 def _paragraph(text: str, console: Console, width: int) -> Iterable[Text]:
-    return Text(as_flags(text)).wrap(console, width)
+    return Text(plain_flags(text)).wrap(console, width)
 
 
 def _column(names: Sequence[Text], width: int) -> int:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from onnxperf.cli import exit_codes
 from onnxperf.cli.printing import is_terminal, print_text, write_output
 from onnxperf.errors import BadOption, FileNotWritten, MissingExtra, OnnxperfError
-from onnxperf.options.spelling import as_flags
+from onnxperf.options.spelling import as_flags, plain_flags
 from onnxperf.render.kit import complaints
 
 if TYPE_CHECKING:
@@ -277,7 +277,7 @@ def exit_code(result: Result[Any]) -> int:
 
 def print_notice(message: object) -> None:
     """Print one line on stderr, with options spelled as flags."""
-    complaints.complain(as_flags(str(message)))
+    complaints.complain(plain_flags(str(message)))
 
 
 def make_console(stderr: bool = False, wide: bool = False) -> Console:

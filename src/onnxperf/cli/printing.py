@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 
 from onnxperf.errors import masked
-from onnxperf.options.spelling import as_flags
+from onnxperf.options.spelling import plain_flags
 from onnxperf.wording.names import visible_lines
 
 
 def print_text(text: str, stderr: bool = False) -> None:
     """Print lines, with options spelled as flags."""
     stream = sys.stderr if stderr else sys.stdout
-    print(visible_lines(masked(as_flags(text)), stream.encoding or "utf-8"), file=stream, flush=True)
+    print(visible_lines(masked(plain_flags(text)), stream.encoding or "utf-8"), file=stream, flush=True)
 
 
 def is_terminal() -> bool:

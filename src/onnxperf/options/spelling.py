@@ -1,4 +1,4 @@
-"""Options in messages: `time=45` in backquotes, which the command line shows as --time 45."""
+"""Options in messages: `time=45` in backquotes, which the command line shows as --time 45, and Python as time=45."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from onnxperf.options.base import Group, Option
+from onnxperf.wording.code import without_marks
 
 _MENTION = re.compile(r"`([a-z_]+)(?:=([^`]*))?`")
 _ARGUMENTS = {"plan": "PLAN", "sample": "--input"}
@@ -30,8 +31,18 @@ def declared() -> Iterator[Option]:
 
 
 def as_flags(text: str) -> str:
-    """The text with options in backquotes replaced by their flags; other words in backquotes stay."""
+    """The text with the options in backquotes spelled as flags; other code stays."""
     return _MENTION.sub(_flag, text)
+
+
+def as_keywords(text: str) -> str:
+    """The text with the options in backquotes spelled as keywords: `time` becomes `time=…`."""
+    return _MENTION.sub(_keyword, text)
+
+
+def plain_flags(text: str) -> str:
+    """The text with options spelled as flags, for streams without styles."""
+    return without_marks(as_flags(text))
 
 
 def _flag(found: re.Match[str]) -> str:
@@ -39,4 +50,9 @@ def _flag(found: re.Match[str]) -> str:
     flag = flags().get(name)
     if flag is None:
         return found[0]
-    return flag if value is None else f"{flag} {value}"
+    return f"`{flag}`" if value is None else f"`{flag} {value}`"
+
+
+def _keyword(found: re.Match[str]) -> str:
+    name, value = found.groups()
+    return f"`{name}=…`" if value is None and name in flags() else found[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -181,7 +181,7 @@ class Result(Generic[R]):
 
     def to_markdown(self) -> str:
         """The page with its tables, answer and notes."""
-        return page_markdown(self.page())
+        return page_markdown(self.page(), partial(spelled, self.record))
 
     def story(self) -> Story:
         """The result as an HTML page shows it."""

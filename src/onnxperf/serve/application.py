@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from onnxperf.errors import OnnxperfError, StoreError
-from onnxperf.options.spelling import as_flags
+from onnxperf.options.spelling import plain_flags
 from onnxperf.serve.data import data, document_of
 from onnxperf.serve.guard import Guard
 from onnxperf.serve.pages import pages
@@ -65,7 +65,9 @@ def _misused(request: Request, error: Exception) -> Response:
 
 def _failed(request: Request, error: Exception) -> Response:
     """An unreadable store is a server error; all other failures are about the request."""
-    return error_answer(request.url.path, 503 if isinstance(error, StoreError) else 400, capital(as_flags(str(error))))
+    return error_answer(
+        request.url.path, 503 if isinstance(error, StoreError) else 400, capital(plain_flags(str(error)))
+    )
 
 
 def _broken(request: Request, _error: Exception) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, zip_longest
 from typing import Any, Literal
 
@@ -14,9 +14,25 @@ from rich.table import Table as RichTable
 from rich.text import Text
 from rich.theme import Theme
 
+from onnxperf.options.spelling import as_keywords
 from onnxperf.render.kit.column import Column
-from onnxperf.render.kit.page import GAP, Answer, Flow, Foot, Heading, Line, Note, Page, Part, Verbatim, Warn, on_screen
+from onnxperf.render.kit.page import (
+    GAP,
+    Answer,
+    Flow,
+    Foot,
+    Heading,
+    Line,
+    Note,
+    Page,
+    Part,
+    Spell,
+    Verbatim,
+    Warn,
+    on_screen,
+)
 from onnxperf.render.kit.table import Grid, Table, grid_of
+from onnxperf.wording.code import code_pieces, without_marks
 from onnxperf.wording.names import cut, encodable, flowed, name_of, shortened_apart, text_width, visible
 
 _LINE_UNDER_HEAD = "    \n    \n {0}{0} \n    \n    \n    \n    \n    \n"
@@ -27,10 +43,8 @@ _REPR_WIDTH = 100
 _COLORS = {"red": "color(160)", "green": "color(28)", "yellow": "color(130)", "cyan": "color(31)"}
 """Readable on dark and on light terminals; one that has fewer colors shows the nearest."""
 _THEME = Theme({**_COLORS, "heading": f"bold {_COLORS['cyan']}"})
+_CODE = "not dim bold"
 _TAGS: dict[type, str] = {Answer: "bold", Note: "dim", Warn: "yellow"}
-
-Spell = Callable[[str], str]
-"""Changes texts before they are shown: the command line writes options with dashes."""
 
 
 class PageConsole(Console):
@@ -75,14 +89,14 @@ def _drawn_part(part: Part, console: Console, spell: Spell) -> Iterator[Renderab
             yield _heading(part, console)
         case Flow():
             if part.parts:
-                yield Text(_flowed([spell(each) for each in part.parts], console))
+                yield _sentence(_flowed(map(spell, part.parts), console))
         case Line() if part.width <= console.width:
-            text = Text(visible(spell(part.text), console.encoding), style=part.style)
+            text = _sentence(visible(spell(part.text), console.encoding), part.style)
             yield Padding(text, (0, 0, 0, part.indent), expand=False) if part.indent else text
         case Answer() | Note() | Warn():
-            yield Text(visible(spell(part.shown), console.encoding), style=_TAGS[type(part)])
+            yield _sentence(visible(spell(part.shown), console.encoding), _TAGS[type(part)])
         case Foot() if any(part.parts):
-            yield Text(_flowed([spell(each) for each in part.parts], console), style="dim")
+            yield _sentence(_flowed(map(spell, part.parts), console), "dim")
         case Verbatim():
             yield from _verbatim(part, console, spell)
         case Table():
@@ -90,7 +104,7 @@ def _drawn_part(part: Part, console: Console, spell: Spell) -> Iterator[Renderab
 
 
 def _titled(grid: Grid, optional: bool, console: Console, spell: Spell) -> Iterator[RenderableType]:
-    shown = grid.mapped(lambda text: visible(spell(text), console.encoding))
+    shown = grid.mapped(lambda text: visible(without_marks(spell(text)), console.encoding))
     if not shown.lines or (optional and _taken(_natural(shown), range(len(shown.columns))) > console.width):
         return
     yield Text()
@@ -100,11 +114,11 @@ def _titled(grid: Grid, optional: bool, console: Console, spell: Spell) -> Itera
 
 
 def page_text(page: Page) -> str:
-    """The page as a wide terminal without colors shows it."""
+    """The page as a wide terminal without colors shows it, with options as Python takes them."""
     text = io.StringIO()
     # In a notebook rich would show the table itself, beside the HTML.
     console = PageConsole(file=text, width=_REPR_WIDTH, color_system=None, force_terminal=False, force_jupyter=False)
-    print_page(page, console)
+    print_page(page, console, as_keywords)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
@@ -116,7 +130,15 @@ def _heading(part: Heading, console: Console) -> Text:
     return text
 
 
-def _flowed(parts: Sequence[str], console: Console) -> str:
+def _sentence(text: str, style: str = "") -> Text:
+    """Code in it is bold in place of its marks."""
+    result = Text(style=style)
+    for place, piece in enumerate(code_pieces(text)):
+        result.append(piece, _CODE if place % 2 else None)
+    return result
+
+
+def _flowed(parts: Iterable[str], console: Console) -> str:
     texts = [visible(part, console.encoding) for part in parts if part]
     return flowed(texts, console.width, f" {visible('·', console.encoding)} ")
 
@@ -124,7 +146,7 @@ def _flowed(parts: Sequence[str], console: Console) -> str:
 def _verbatim(part: Verbatim, console: Console, spell: Spell) -> Iterator[Text]:
     coloured = part.ansi if console.is_terminal else ""
     hangs = part.hangs if console.is_terminal else ()  # what reads a pipe gets whole lines
-    for line, hang in zip_longest(spell(coloured or part.text).split("\n"), hangs):
+    for line, hang in zip_longest(without_marks(spell(coloured or part.text)).split("\n"), hangs):
         text = Text.from_ansi(encodable(line, console.encoding)) if coloured else Text(visible(line, console.encoding))
         yield from (text,) if hang is None else _hanging(text, console.width, hang)
 

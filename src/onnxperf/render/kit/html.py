@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from onnxperf.options.spelling import as_keywords
 from onnxperf.render.kit.page import Answer, Flow, Foot, Heading, Line, Note, Page, Part, Verbatim, Warn, on_screen
 from onnxperf.render.kit.table import Grid, Table, grid_of
+from onnxperf.wording.code import code_pieces, without_marks
 from onnxperf.wording.names import name_of, visible
 
 _LINE = "1px solid rgba(128,128,128,.35)"
@@ -44,7 +46,7 @@ def _part(part: Part) -> str:
         case Answer() | Note() | Warn():
             return _paragraph(part.shown, _TAGS[type(part)])
         case Table():
-            return _grid(grid_of(part, _ROOM))
+            return _grid(grid_of(part, _ROOM).mapped(lambda text: without_marks(as_keywords(text))))
     return ""
 
 
@@ -81,4 +83,10 @@ def _cell(tag: str, text: str, side: str, look: str = "") -> str:
 
 
 def _paragraph(text: str, style: str = "", more: str = "") -> str:
-    return f'<p style="margin:.5em 0{_css(style)}{more}">{escape(visible(text))}</p>' if text else ""
+    return f'<p style="margin:.5em 0{_css(style)}{more}">{sentence_html(as_keywords(text))}</p>' if text else ""
+
+
+def sentence_html(text: str) -> str:
+    """A text whose code looks like code."""
+    pieces = [escape(piece) for piece in code_pieces(visible(text))]
+    return "".join(f"<code>{piece}</code>" if place % 2 else piece for place, piece in enumerate(pieces))

@@ -5,8 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from onnxperf.render.kit.page import Answer, Flow, Foot, Heading, Line, Note, Page, Part, Verbatim, Warn, on_screen
+from onnxperf.render.kit.page import (
+    Answer,
+    Flow,
+    Foot,
+    Heading,
+    Line,
+    Note,
+    Page,
+    Part,
+    Spell,
+    Verbatim,
+    Warn,
+    on_screen,
+)
 from onnxperf.render.kit.table import Grid, Table, grid_of
+from onnxperf.wording.code import code_pieces
 from onnxperf.wording.names import name_of, visible
 
 _BLOCK_START = re.compile(r"(?P<before>\d{0,9})(?P<mark>[-+](?=[\s-]|$)|(?<=\d)[.)](?=\s|$))")
@@ -18,13 +32,17 @@ _ESCAPES = str.maketrans(
 )
 
 
-def page_markdown(page: Page) -> str:
+def page_markdown(page: Page, spell: Spell = str) -> str:
     """Every part as a paragraph, a table or a code block."""
-    return "\n\n".join(text for part in on_screen(page) if (text := part_markdown(part))) + "\n"
+    return "\n\n".join(text for part in on_screen(page) if (text := part_markdown(part, spell))) + "\n"
 
 
-def part_markdown(part: Part) -> str:
+def part_markdown(part: Part, spell: Spell = str) -> str:
     """One part; nothing if it is empty."""
+
+    def shown(text: str) -> str:
+        return markdown_text(spell(text))
+
     match part:
         case Heading():
             return " · ".join(
@@ -34,17 +52,17 @@ def part_markdown(part: Part) -> str:
                 ]
             )
         case Flow() | Foot():
-            return _started(" · ".join(map(markdown_text, filter(None, part.parts))))
+            return _started(" · ".join(map(shown, filter(None, part.parts))))
         case Line():
-            return f"- {_started(markdown_text(part.text))}" if part.indent else _started(markdown_text(part.text))
+            return f"- {_started(shown(part.text))}" if part.indent else _started(shown(part.text))
         case Verbatim():
             fence = max(["``", *re.findall(r"`{3,}", part.text)], key=len) + "`"
             return "\n".join([fence, *map(visible, part.text.split("\n")), fence])
         case Answer() | Note() | Warn():
-            text = _started(markdown_text(part.shown))
+            text = _started(shown(part.shown))
             return f"**{text}**" if isinstance(part, Answer) else text
         case Table():
-            return "\n".join(_grid(grid_of(part)))
+            return "\n".join(_grid(grid_of(part).mapped(spell)))
     return ""
 
 
@@ -66,8 +84,13 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """A text in which Markdown finds nothing to interpret."""
-    escaped = visible(text).translate(_ESCAPES)
+    """A text in which Markdown finds nothing to interpret but its code."""
+    pieces = code_pieces(visible(text))
+    return "".join(f"`{piece}`" if place % 2 else _escaped(piece) for place, piece in enumerate(pieces))
+
+
+def _escaped(text: str) -> str:
+    escaped = text.translate(_ESCAPES)
     for link, broken in _LINKS.items():
         escaped = escaped.replace(link, broken)
     return escaped

@@ -11,6 +11,9 @@ from onnxperf.render.kit.table import On, Table
 from onnxperf.wording.busy import is_busy_text
 from onnxperf.wording.verdicts import with_sign
 
+Spell = Callable[[str], str]
+"""Changes texts before they are shown: the command line writes options with dashes."""
+
 
 class Heading(NamedTuple):
     """What a page is about, and facts behind it."""

@@ -16,6 +16,7 @@ import msgspec
 from onnxperf.render.charts.base import DARK, LIGHT, Chart, Layer
 from onnxperf.render.kit.column import Cell
 from onnxperf.render.kit.documents import compact_json
+from onnxperf.render.kit.html import sentence_html
 from onnxperf.render.kit.page import Drawing, Flow, Heading, Line, Section, Verbatim
 from onnxperf.render.kit.table import Table, grid_of
 from onnxperf.render.web.story import Story
@@ -126,6 +127,7 @@ def templates(package: str = __package__) -> Any:
         lstrip_blocks=True,
     )
     found.globals["ours"] = Markup  # only for what was made by us: assets, drawings, and data as JSON
+    found.globals["sentence"] = sentence_html  # escapes, too
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from onnxperf.options.spelling import as_flags
+from onnxperf.options.spelling import as_flags, as_keywords
 from onnxperf.records.base import Machine
 from onnxperf.render.kit.machine import machine_facts
 from onnxperf.render.kit.page import Answer, Foot, Heading, Note, Page, Section, Warn, sections_of
@@ -76,8 +76,8 @@ def _facts(page: Page) -> list[str]:
 
 
 def spelled(record: Struct, text: str) -> str:
-    """The text with options as they are typed, if the command line measured this."""
-    return as_flags(text) if getattr(record, "command", "").startswith("onnxperf ") else text
+    """The text with options as they are typed: on the command line, or in Python if that measured this."""
+    return as_flags(text) if getattr(record, "command", "").startswith("onnxperf ") else as_keywords(text)
 
 
 def _snippet(command: str, machine: Machine | None) -> str:
