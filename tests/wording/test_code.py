@@ -1,4 +1,4 @@
-"""Code in sentences: a style on screens, a tag on pages, a span in Markdown, and nothing that names from outside can use."""
+"""Code in sentences: a style on screens, a tag on pages, a span in Markdown; names from outside cannot misuse it."""
 
 from __future__ import annotations
 

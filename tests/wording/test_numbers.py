@@ -17,6 +17,7 @@ from onnxperf.wording.numbers import (
     count,
     decimal_size_unit,
     duration,
+    durations,
     duration_unit,
     factor,
     grouped,
@@ -72,6 +73,14 @@ def in_ns(text: str) -> float:
 )
 def test_a_duration_has_three_digits_and_the_unit_that_suits_it(ns: float | None, text: str) -> None:
     assert duration(ns) == text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [(5360, 5680, "5.36–5.68 µs"), (980_000, 1_020_000, "980 µs–1.02 ms"), (8e6, 8e6, "8.00–8.00 ms")],
+)
+def test_an_interval_of_times_has_its_unit_once(low: float, high: float, text: str) -> None:
+    assert durations(low, high) == text
 
 
 @given(st.floats(0.01, 9e11), st.floats(0.01, 9e11))

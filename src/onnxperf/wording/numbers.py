@@ -23,6 +23,13 @@ def duration(ns: float | None) -> str:
     return _humane(ns, _DURATIONS) if _known(ns) else NOTHING
 
 
+def durations(low_ns: float, high_ns: float) -> str:
+    """Both ends of an interval of times, such as `5.36–5.68 µs`: the unit once, if it is the same."""
+    low, high = duration(low_ns), duration(high_ns)
+    number, _, unit = low.partition(" ")
+    return f"{number}–{high}" if high.endswith(f" {unit}") else f"{low}–{high}"
+
+
 def microseconds(us: float | None) -> str:
     """A time such as `43 µs` or `1.20 ms`; traces have whole microseconds, so there are no digits below them."""
     if us is None or abs(us) >= 999.5:

@@ -10,7 +10,7 @@ from onnxperf.records.comparison import Verdict
 from onnxperf.records.race import MIN_ROUNDS, Case, Measurement, Subject
 from onnxperf.wording.busy import busy_text
 from onnxperf.wording.names import listed, name_of
-from onnxperf.wording.numbers import Ends, count, duration, interval, ratio, significant, time_text
+from onnxperf.wording.numbers import Ends, count, duration, durations, interval, ratio, significant, time_text
 from onnxperf.wording.spans import in_one, kind_of
 
 _LARGE_PART = 0.25
@@ -43,7 +43,7 @@ def answer(subjects: Sequence[Subject], baseline: str | None, min_effect: float)
 def _about_all(rivals: Sequence[Subject], base: Subject, min_effect: float) -> str:
     if not rivals:
         ends = (
-            f" (95 % CI {duration(base.time_low_ns)} to {duration(base.time_high_ns)})"
+            f" (95 % CI {durations(base.time_low_ns, base.time_high_ns)})"
             if base.time_low_ns and base.time_high_ns
             else ""
         )

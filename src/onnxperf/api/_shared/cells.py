@@ -58,7 +58,7 @@ from onnxperf.records.options import RaceOptions
 from onnxperf.records.race import Bench, Case
 from onnxperf.records.sweep import NodeStep
 from onnxperf.wording.names import with_reasons
-from onnxperf.wording.numbers import count, significant, time_text
+from onnxperf.wording.numbers import significant, time_text
 from onnxperf.zoo import PREFIX
 
 Seen = Callable[[Sequence[Case], Sequence[NodeStep]], None]
@@ -387,20 +387,11 @@ def _notes_on_entries(entries: Sequence[Entry]) -> list[str]:
 
 
 def _notes_on_settings(specs: Sequence[WorkerSpec]) -> list[str]:
-    """What all sessions have in common and onnxruntime would not do by itself; what differs is in their names."""
-    sessions = [named_settings(spec.session) for spec in specs if spec.runtime == "ort"]
-    if not sessions:
-        numbers = {spec.threads for spec in specs}
-        alike = list(numbers) if len(numbers) == 1 else []
-        return [f"every subject may use {count(each, 'thread')} (`threads` changes it)" for each in alike]
-    shared = {name: text for name, text in sessions[0].items() if all(each.get(name) == text for each in sessions)}
-    threads_text = shared.pop("threads", None)
-    changed = [] if threads_text is None else [count(int(threads_text), "intra-op thread")]
-    if not any("inter_op_threads" in each for each in sessions):
-        changed.append("1 inter-op thread")
-    shared.pop("env", None)
-    changed += [f"{name}={text}" for name, text in shared.items()]
-    return [f"non-default onnxruntime settings: {', '.join(changed)}"] if changed else []
+    """What all sessions have in common and onnxruntime would not do by itself; headings have the number of threads."""
+    first, *others = [named_settings(spec.session) for spec in specs if spec.runtime == "ort"] or [{}]
+    shared = [f"`{name}={text}`" for name, text in first.items() if all(each.get(name) == text for each in others)]
+    told = [text for text in shared if not text.startswith(("`threads=", "`env="))]
+    return [f"settings of all subjects: {', '.join(told)}"] if told else []
 
 
 def _notes_on_race(specs: Sequence[WorkerSpec], end: RaceEnd, asked: RaceOptions, used: RaceOptions) -> list[str]:
