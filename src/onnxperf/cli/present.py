@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from onnxperf.caller import caller
 from onnxperf.cli import exit_codes
 from onnxperf.cli.printing import is_terminal, print_text, write_output
 from onnxperf.errors import BadOption, FileNotWritten, MissingExtra, OnnxperfError
@@ -288,7 +289,7 @@ def make_console(stderr: bool = False, wide: bool = False) -> Console:
 
 
 def make_progress(quiet: bool) -> Progress:
-    """A progress bar on stderr, except if quiet or if stderr is not a terminal."""
+    """The command and how far it is on stderr, except if quiet."""
     from onnxperf.render.kit.progress import Progress
 
-    return Progress(enabled=not quiet)
+    return Progress(enabled=not quiet, title=caller().command)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-_SPAN = re.compile(r"`([\w.,:=/*×…+%-][\w .,:=/*×…+%-]*)`")
-"""Without signs that mean something to a page or to Markdown: names in texts come from outside."""
+_SPAN = re.compile(r"`([^`\n]+)`")
 
 
 def code_pieces(text: str) -> list[str]:

@@ -43,6 +43,29 @@ def test_progress_is_silent_for_the_first_second() -> None:
         assert "60%" in terminal.getvalue()
 
 
+def test_a_titled_bar_is_drawn_at_once() -> None:
+    terminal = Terminal()
+    with Progress(terminal, Clock(), title="onnxperf bench model.onnx"):
+        assert "onnxperf bench model.onnx" in terminal.getvalue()
+        assert "0%" in terminal.getvalue()
+
+
+@pytest.mark.parametrize("term", ["xterm", "dumb"])
+def test_a_titled_one_is_a_line_every_30_s_where_it_could_not_be_wiped(
+    term: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", term)
+    clock, stream = Clock(), Terminal() if term == "dumb" else io.StringIO()
+    with Progress(stream, clock, title="onnxperf bench m.onnx") as progress:
+        for second in range(65):
+            clock.now += 1
+            progress.update(second / 100, f"round {second}")
+    assert stream.getvalue().splitlines() == [
+        "onnxperf bench m.onnx · 29 % · 71 s left · round 29",
+        "onnxperf bench m.onnx · 59 % · 42 s left · round 59",
+    ]
+
+
 def test_progress_is_redrawn_at_most_ten_times_a_second() -> None:
     clock, terminal = Clock(), Terminal()
     drawn = 0
@@ -117,6 +140,8 @@ def test_a_terminal_that_goes_away_costs_only_the_bar() -> None:
         ([(0.0, 0), (0.01, 60)], ""),  # too early
         ([(0.0, 0), (1.0, 60)], ""),
         ([(0.3, 5)], ""),
+        ([(0.0, 0), (0.5, 10), (0.52, 12)], "10 s left"),  # does not grow with a short pause
+        ([(0.0, 0), (0.5, 10), (0.1, 50)], "8 min left"),  # but with much more work
         ([], ""),
     ],
 )
@@ -124,6 +149,7 @@ def test_the_time_left_follows_from_the_pace_so_far(steps: list[tuple[float, flo
     pace = Pace()
     for done, now in steps:
         pace.note(done, now)
+        pace.left()
     assert pace.left() == left
 
 

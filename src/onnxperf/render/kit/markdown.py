@@ -25,6 +25,8 @@ from onnxperf.wording.names import name_of, visible
 
 _BLOCK_START = re.compile(r"(?P<before>\d{0,9})(?P<mark>[-+](?=[\s-]|$)|(?<=\d)[.)](?=\s|$))")
 """What begins a list or draws a line."""
+_CODE = re.compile(r"[\w.,:=/*×…+%-][\w .,:=/*×…+%-]*")
+"""Code without signs that mean something in tables: names in texts come from outside."""
 _LINKS = {"://": "&#58;//", "www.": "www&#46;"}
 """What GitHub makes links of."""
 _ESCAPES = str.maketrans(
@@ -86,7 +88,9 @@ def _row(cells: Iterable[str]) -> str:
 def markdown_text(text: str) -> str:
     """A text in which Markdown finds nothing to interpret but its code."""
     pieces = code_pieces(visible(text))
-    return "".join(f"`{piece}`" if place % 2 else _escaped(piece) for place, piece in enumerate(pieces))
+    return "".join(
+        f"`{piece}`" if place % 2 and _CODE.fullmatch(piece) else _escaped(piece) for place, piece in enumerate(pieces)
+    )
 
 
 def _escaped(text: str) -> str:
