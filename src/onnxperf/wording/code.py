@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_SPAN = re.compile(r"`([^`\n]+)`")
+_SPAN = re.compile(r"(?<!`)`([^`\s](?:[^`\n]*[^`\s])?)`(?!`)")
 
 
 def code_pieces(text: str) -> list[str]:
