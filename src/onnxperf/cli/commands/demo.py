@@ -45,15 +45,14 @@ def demo(*, typed: Typed) -> int:
 def _page(result: BenchResult, model: str, chart: str) -> Page:
     from onnxperf.render.kit.page import GAP, Line, Verbatim
 
-    commands = "\n".join(f"  onnxperf {command.format(model=model):<58} {purpose}" for command, purpose in _NEXT)
+    commands = "\n".join(f"  onnxperf {command.format(model=model):<28} {purpose}" for command, purpose in _NEXT)
     files = Line(f"Files: {model} (the model) and {chart} (the chart).")
     return [*result.page(), GAP, files, GAP, Line("Try next:"), Verbatim(commands)]
 
 
 _NEXT = (
-    ("bench {model} --call all --dim batch=1", "the same for single rows"),
-    ("bench {model} --runtime ort,reference", "against onnx's own evaluator"),
-    ("bench {model} --json result.json", "all measurements as JSON"),
-    ("doctor", "the smallest difference that this machine can detect"),
+    ("profile {model}", "where does the time go?"),
+    ("advise {model}", "what would make it faster?"),
+    ("doctor", "what can this machine measure?"),
     ("bench --help", "examples and options"),
 )
