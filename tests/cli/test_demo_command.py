@@ -17,4 +17,4 @@ def test_the_demo_writes_a_model_and_a_chart_and_says_what_to_try_next(
     printed = capsys.readouterr().out
     assert {path.name for path in tmp_path.iterdir()} >= {"onnxperf-demo.onnx", "onnxperf-demo.png"}
     assert "io-binding-inplace" in printed
-    assert "onnxperf bench onnxperf-demo.onnx" in printed
+    assert "onnxperf profile onnxperf-demo.onnx   where does the time go?" in printed

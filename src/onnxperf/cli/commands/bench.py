@@ -7,7 +7,7 @@ from onnxperf.cli.commands.sweep import present_cases
 from onnxperf.options.functions import BENCH
 
 
-@command(BENCH, *KEPT, common=("dims", "call", "against", "threads", "time", "output"))
+@command(BENCH, *KEPT, common=("dims", "call", "threads", "time", "output"))
 def bench(*models: File, typed: Typed) -> int:
     """Time models, or race them against each other.
 

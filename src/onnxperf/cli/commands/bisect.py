@@ -7,7 +7,7 @@ from onnxperf.cli.present import present
 from onnxperf.options.functions import BISECT
 
 
-@command(BISECT, *KEPT, common=("releases", "optimizers", "settings", "nodes", "by", "output"))
+@command(BISECT, *KEPT, common=("releases", "optimizers", "settings", "nodes", "by"))
 def bisect(model: File, /, *, typed: Typed) -> int:
     """Find the release, graph optimizer, setting or nodes that make a model slower or faster.
 

@@ -7,7 +7,7 @@ from onnxperf.cli.present import present
 from onnxperf.options.functions import CHECK
 
 
-@command(CHECK, *KEPT, common=("dims", "runtime", "against", "feeds", "nodes", "output"))
+@command(CHECK, *KEPT, common=("dims", "runtime", "against", "nodes", "output"))
 def check(*models: File, typed: Typed) -> int:
     """Compare the outputs of two models, of two runtimes, or of a model and its source.
 

@@ -8,7 +8,7 @@ from onnxperf.errors import BadOption
 from onnxperf.options.functions import GATE, GateBaseline
 
 
-@command(GATE, GateBaseline, *KEPT, common=("baseline", "max_slowdown", "max_memory", "undecided", "dims", "output"))
+@command(GATE, GateBaseline, *KEPT, common=("baseline", "max_slowdown", "max_memory", "undecided", "output"))
 def gate(model: str, /, *, typed: Typed) -> int:
     """Pass or fail a new model in CI: compare it with the model before it.
 

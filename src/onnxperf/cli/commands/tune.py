@@ -7,7 +7,7 @@ from onnxperf.cli.present import present
 from onnxperf.options.functions import TUNE
 
 
-@command(TUNE, *KEPT, common=("dims", "time", "goal", "allow", "resume", "output"))
+@command(TUNE, *KEPT, common=("dims", "time", "goal", "allow", "output"))
 def tune(model: File, /, *, typed: Typed) -> int:
     """Search for faster settings, and confirm the best against the defaults.
 
