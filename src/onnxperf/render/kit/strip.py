@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 from onnxperf.records.comparison import Comparison
 
-WIDTH = 11
+WIDTH = 9
 _LINE, _POINT, _ONE, _BELOW, _ABOVE = "─", "●", "│", "◂", "▸"
 _WIDEST = 2.0
 """Ratio of the ends of a strip at most: what lies beyond is an arrow."""

@@ -185,7 +185,10 @@ def _legends(subjects: Sequence[Subject]) -> list[str]:
         "time: undisturbed time of a call",
         "p50 to max: single calls",
         *([f"{ABOUT}: uncertain by more than 15 %"] if uncertain else []),
+        "mean: of blocks, ± their deviation",
         *(["CPU: pauses included"] if with_pauses else []),
+        "load: opening the session",
+        "first: first call",
         *([f"p99 needs {least}{count(missing[-1], 'more call')}"] if missing else []),
     ]
 

@@ -108,7 +108,7 @@ def is_uncertain(subject: Subject, key: str) -> bool:
 def _mean(subject: Subject) -> str:
     if subject.deviation_ns is None or not subject.mean_ns:
         return duration(subject.mean_ns)
-    return f"{duration(subject.mean_ns)} ± {whole_percent(subject.deviation_ns / subject.mean_ns)}"
+    return f"{duration(subject.mean_ns)} ±{whole_percent(subject.deviation_ns / subject.mean_ns)}"
 
 
 def _name_style(subject: Subject) -> str:
@@ -150,7 +150,7 @@ COLUMNS: list[Column[Subject]] = [
     _field("mean_ns", "mean", NS, 130)._replace(text=_mean),
     *field_columns(Subject, ("mean_low_ns", "mean_high_ns", "deviation_ns")),
     _field("load_ns", "load", WHOLE_NS, 139),
-    _field("first_call_ns", "first call", WHOLE_NS, 135),
+    _field("first_call_ns", "first", WHOLE_NS, 135),
     *field_columns(Subject, ("input_bytes",)),
 ]
 """All columns of subjects: a column added here appears on every screen and in every file.
