@@ -77,7 +77,7 @@ def shape_text(signature: Signature) -> str:
     """A shape with the names of its dimensions; free ones without a name are question marks."""
     if signature.shape is None:
         return ""
-    return " x ".join("?" if each is None else str(each) for each in signature.shape) or "a scalar"
+    return "×".join("?" if each is None else str(each) for each in signature.shape) or "a scalar"
 
 
 def _differences(record: Conversion) -> Iterator[Any]:
