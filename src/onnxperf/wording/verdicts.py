@@ -25,9 +25,14 @@ def sign_of(verdict: str) -> str:
     return _SIGNS.get(verdict, "")
 
 
+def verdict_word(verdict: str) -> str:
+    """A verdict or a status as people read it: `equal` for equivalent."""
+    return _WORDS.get(verdict, verdict)
+
+
 def faced(verdict: str) -> str:
     """A verdict or a status with its sign, such as `✓ faster`."""
-    return f"{sign_of(verdict)} {_WORDS.get(verdict, verdict)}".strip()
+    return f"{sign_of(verdict)} {verdict_word(verdict)}".strip()
 
 
 def gate_word(outcome: str) -> str:
