@@ -57,8 +57,8 @@ def sweep_answer(models: Sequence[SweepModel]) -> str:
         if not found:
             return f"No winner in {count(len(rows), 'case')}."
         (best, wins), *others = found
-        others += [("no winner in", winners[None])] if winners[None] else []
-        more = "".join(f", {name} {number}" for name, number in others)
+        more = "".join(f", {name} wins {number}" for name, number in others)
+        more += f", no winner in {winners[None]}" if winners[None] else ""
         return f"{best} wins {wins} of {count(len(rows), 'case')}{more}."
     timed = [(ns, each.name) for row in rows for each in row.case.subjects if (ns := time_of(each)) is not None]
     if not timed:
