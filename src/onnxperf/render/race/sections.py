@@ -52,9 +52,8 @@ def cases_sections(cases: Cases, title: str = "Race", on: On = "page") -> list[S
     """What a page shows of a few races; select boxes choose one."""
     sections = [
         Section(title, _race(cases), on),
-        Section("Raw samples", sample_chart(cases), "page"),
-        Section("Single calls", call_charts(cases), "page"),
         Section("Inside a call", part_charts(cases), on),
+        Section("Blocks and single calls", [*sample_chart(cases), *call_charts(cases)], "page", folded=True),
     ]
     return [each for each in sections if each.parts]
 
