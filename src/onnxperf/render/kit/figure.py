@@ -58,6 +58,14 @@ def share_figure(*shares: float) -> Figure:
     return Figure([mark for mark in marks if mark.end > mark.start])
 
 
+def change_figure(before: float, after: float) -> Figure:
+    """What stays of a share as a bar, then what is gone, pale, or what was added."""
+    kept = max(min(before, after), 0.0)
+    shape: Shape = "before" if before > after else "after"
+    marks = [Mark("bar", 0.0, kept), Mark(shape, kept, max(before, after, 0.0))]
+    return Figure([mark for mark in marks if mark.end > mark.start])
+
+
 def interval_figures(comparisons: Iterable[Comparison]) -> Callable[[Comparison], Figure]:
     """Draws ratios with their intervals on one logarithmic axis for all of these, with a line at 1."""
     low, high = _range(comparisons)
