@@ -51,10 +51,8 @@ def _parts(case: MemoryCase, record: Memory) -> Iterator[Part]:
     yield peaks_chart(record, case)
     yield from (Line(text, "dim") for text in _legend(case, record))
     yield Panes([*case_curves(record, case), *case_growth(record, case)])
-    tables: list[Table[Any]] = [
-        pages_table(case),
-        *(bytes_table(case, each) for each in case.subjects if each.breakdown is not None),
-    ]
+    tables: list[Table[Any]] = [pages_table(case)]
+    tables += [bytes_table(case, each) for each in case.subjects if each.breakdown is not None]
     yield from (table._replace(on="screen") for table in tables)
     yield Panes(tables)
 
