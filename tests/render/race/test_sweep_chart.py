@@ -428,7 +428,9 @@ def test_few_cases_are_shown_race_by_race_and_many_are_not() -> None:
 
 
 def test_a_page_of_many_cases_has_one_answer_on_top_and_one_per_stretch_if_these_are_few() -> None:
-    assert BenchResult(sweeps.square()).story().answers == ["ort wins 14 of 30 cases, torch 13, no winner in 3."]
+    assert [each.text for each in BenchResult(sweeps.square()).story().answers] == [
+        "ort wins 14 of 30 cases, torch 13, no winner in 3."
+    ]
     assert len(parts_of(sweeps.square())["Winners by size"]) == 10
     assert len(BenchResult(sweeps.line([0.5, 0.6, 1.2])).story().answers) == 3
 
