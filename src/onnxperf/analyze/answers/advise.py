@@ -22,9 +22,9 @@ class Finding(NamedTuple):
     title: str
     evidence: str
     result: str
-    """What trying gave; empty where nothing could be tried."""
+    """What trying gave; empty if nothing could be tried."""
     action: str
-    """What to do; empty where nothing helped."""
+    """What to do; empty if nothing helped."""
     outcome: TrialOutcome
 
 

@@ -1,4 +1,4 @@
-"""What quantising a model gives, in plain sentences."""
+"""What quantizing a model gives, in plain sentences."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def nothing_to_quantize(what: str, rows: Sequence[TriedWay]) -> str:
     """Why no way gave a model, in one line."""
     failed = next((each for each in rows if each.status != "skipped"), None)
     if failed is None:
-        return f"{what} has nothing that onnxruntime can quantise: no {_QUANTIZABLE}"
-    return f"{what} cannot be quantised: {failed.reason}"
+        return f"{what} has nothing that onnxruntime can quantize: no {_QUANTIZABLE}"
+    return f"{what} cannot be quantized: {failed.reason}"
 
 
 # ---------------------------------------------------------------- sentences
@@ -60,7 +60,7 @@ def nothing_to_quantize(what: str, rows: Sequence[TriedWay]) -> str:
 def _why_none(record: Quantization) -> str:
     if record.interrupted:
         made = sum(each.status == "ok" for each in record.ways)
-        return f"{count(made, 'way')} to quantise the model had been made until the interruption"
+        return f"{count(made, 'way')} to quantize the model had been made until the interruption"
     return "none could be run to the end"
 
 

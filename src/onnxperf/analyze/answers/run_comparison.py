@@ -29,7 +29,7 @@ def comparison_answer(names: tuple[str, str], rows: Sequence[ComparedSubject]) -
 def note_on_drift(drift: float, when: str) -> str:
     """How much the fixed model that both runs measured has changed."""
     took = f"it took {factor(drift)} times as long {when}"
-    return f"compared by {YARDSTICK}, which was measured beside both: {took}, and all times were divided by its time"
+    return f"compared by {YARDSTICK}, which was measured next to both: {took}, and all times were divided by its time"
 
 
 def _about_one(names: tuple[str, str], row: ComparedSubject) -> str:

@@ -17,7 +17,7 @@ from onnxperf.wording.units import units_text
 
 NOT_COMPARED = "the case compared both only with another subject"
 _MOST_ORDERS = 3
-"""Dimensions up to which every order of joining neighbours is tried."""
+"""Dimensions up to which every order of joining neighbors is tried."""
 _MOST_NAMES = 3
 _FEW_ROUNDS = re.compile(r"(only )?\d+ rounds?\b|too few rounds")
 """How reasons begin that name too few rounds."""
@@ -25,7 +25,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def why_undecided(subject: Subject) -> str:
-    """What a verdict lacks; empty where there is one."""
+    """What a verdict lacks; empty if there is one."""
     if subject.verdict not in ("undecided", None):
         return ""
     low, high = subject.speedup_low, subject.speedup_high
@@ -152,7 +152,7 @@ def _lacks_rounds(duel: Duel) -> bool:
 
 
 def reason_lines(rows: Sequence[SweepRow]) -> list[str]:
-    """Why times are missing, and why rivals beside the best are undecided: `batch=16 seq=500: torch oom: …`."""
+    """Why times are missing, and why rivals next to the best are undecided: `batch=16 seq=500: torch oom: …`."""
     missing: dict[str, list[SweepRow]] = {}
     for row in rows:
         for reason in _missing(row.case):
@@ -194,7 +194,7 @@ def _other_undecided(rows: Sequence[SweepRow]) -> list[str]:
 
 
 Box = tuple[tuple[int, int], ...]
-"""Of each dimension the first and the last of neighbouring sizes, by their number in ascending order."""
+"""Of each dimension the first and the last of neighboring sizes, by their number in ascending order."""
 
 
 class Stretch(NamedTuple):
@@ -236,7 +236,7 @@ def _number(sizes: Sequence[int], size: int | None) -> int:
 
 
 def _boxes(places: Sequence[tuple[int, ...]]) -> list[Box]:
-    """The fewest boxes that joining neighbours along one dimension after the other leads to."""
+    """The fewest boxes that joining neighbors along one dimension after the other leads to."""
     count = len(places[0])
     orders = permutations(range(count)) if count <= _MOST_ORDERS else [tuple(range(count))]
     found: list[list[Box]] = []

@@ -229,7 +229,7 @@ def _with_headroom(result: ProfileResult, recorded: RecordedModel, peaks: Peaks)
 
 
 def _notes(entry: Entry, calls: int | None, most: int | None) -> list[str]:
-    notes = [*entry.feeds.notes, "session initialisation includes writing the optimised graph"]
+    notes = [*entry.feeds.notes, "session initialization includes writing the optimized graph"]
     if most is not None and calls is not None and calls > most:
         notes.append(f"{most} iterations instead of {calls}: a trace holds at most {grouped(EVENT_CAP)} events")
     return notes

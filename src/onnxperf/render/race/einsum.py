@@ -80,7 +80,7 @@ def search_text(plan: EinsumPlan) -> str:
 
 
 def winner_texts(plan: EinsumPlan) -> list[str]:
-    """The graph that was chosen, and the equation in its letter order."""
+    """The chosen graph, and the equation in its letter order."""
     order = f"letter order of {plan.best_equation}" if plan.best_equation else ""
     return [text for text in (f"Chosen graph: {plan.graph}", order) if text]
 

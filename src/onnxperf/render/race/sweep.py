@@ -58,7 +58,7 @@ _UNDECIDED = "?"
 _ALL = "all"
 """Subjects of a case that failed as a whole."""
 _TIMED = ("differs", "pending")
-"""Words that stand beside a time."""
+"""Words that stand next to a time."""
 
 
 def sweep_page(bench: Bench, models: Sequence[SweepModel], panels: Sequence[SweepPanel], answer: str) -> Page:
@@ -123,7 +123,7 @@ def _title(model: SweepModel, several: bool) -> str:
 
 
 def _told(bench: Bench, models: Sequence[SweepModel], answer: str) -> list[Part]:
-    """How many cases each subject wins, the winners of stretches of sizes, where there is none, and the notes."""
+    """How many cases each subject wins, the winners of ranges of sizes, sizes without a winner, and the notes."""
     winners = _named(models, [each.winners for each in models], ", ")
     undecided = _named(models, [each.undecided for each in models], ": ")
     told: list[Part] = [INTERRUPTED] if any(case.interrupted for case in bench.cases) else []

@@ -33,11 +33,11 @@ from onnxperf.wording.spans import in_one, kind_of
 WHO_WINS = "Who is faster where"
 _EVERYBODY = "all: who wins"
 _STRONGEST, _WEAKEST = math.log2(3.0), math.log2(1.25)
-"""Logarithms of how many times as fast a subject is where its color is full: at the latest, and at the earliest."""
+"""Logarithms of the speedup at which a color is full: at the latest, and at the earliest."""
 _PALEST = 0.25
 """Part of the full color that a win has at least, so that it does not look like no win."""
 _EQUAL, _UNDECIDED = 0.12, 0.3
-"""Strengths of grey, which means no winner."""
+"""Strengths of gray, which means no winner."""
 _MOST_REASONS, _REASON = 3, 72
 """Reasons in a legend, and their characters."""
 
