@@ -34,7 +34,7 @@ def why_undecided(subject: Subject) -> str:
     if low is None or high is None:
         return "too few rounds for an interval"
     if low <= 1 <= high:
-        return "the 95 % interval includes 1"
+        return "the 95 % CI includes 1"
     return "the difference may be below the minimum effect"
 
 
@@ -60,10 +60,10 @@ def sweep_answer(models: Sequence[SweepModel]) -> str:
         others += [("no winner in", winners[None])] if winners[None] else []
         more = "".join(f", {name} {number}" for name, number in others)
         return f"{best} wins {wins} of {count(len(rows), 'case')}{more}."
-    times = sorted(ns for row in rows for each in row.case.subjects if (ns := time_of(each)) is not None)
-    if not times:
-        return ""
-    names = {each.name for row in rows for each in row.case.subjects}
+    timed = [(ns, each.name) for row in rows for each in row.case.subjects if (ns := time_of(each)) is not None]
+    if not timed:
+        return "No case could be measured." if rows else ""
+    times, names = sorted(ns for ns, _ in timed), {name for _, name in timed}
     spans = dict.fromkeys([duration(times[0]), duration(times[-1])])
     return f"{name_of(names.pop()) if len(names) == 1 else 'A call'} takes {' to '.join(spans)}."
 
@@ -91,7 +91,7 @@ def _kept(rows: Sequence[SweepRow]) -> str:
     rivals = {row.rival for row in rows}
     rival = name_of(rows[0].rival or "") if len(rivals) == 1 else "the best rival"
     speedup, within = _speedups(rows)
-    return f"{name_of(rows[0].against or '')} is the fastest: the speedup of {rival} is {speedup}{within}."
+    return f"{name_of(rows[0].against or '')} is fastest: {rival} is {speedup} as fast{within}."
 
 
 def _equal(rows: Sequence[SweepRow]) -> str:
@@ -109,7 +109,7 @@ def _speedups(rows: Sequence[SweepRow]) -> tuple[str, str]:
     highs = [row.duel.high for row in rows if row.duel.high is not None]
     if len(lows) < len(rows) or len(highs) < len(rows):
         return " to ".join(texts), ""
-    word = "interval" if len(rows) == 1 else "intervals within"
+    word = "CI" if len(rows) == 1 else "CI within"
     units = units_text((each.unit, each.units) for row in rows for each in row.case.subjects if each.name == row.rival)
     rest_on = f"{'' if len(rows) == 1 else ', each'} from {units}" if units else ""
     return " to ".join(texts), f" (95 % {word} {interval(min(lows), max(highs))}{rest_on})"

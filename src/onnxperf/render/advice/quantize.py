@@ -56,13 +56,18 @@ def quantize_page(record: Quantization) -> Page:
     race = [Section("Confirming race", race_parts(record.race), "page")] if record.race is not None else []
     return [
         Heading(record.model, _facts(record)),
-        Section("Ways", ways),
+        Section("Candidates", ways),
         Section("Layers", [layers_table(record, _MOST_ROWS, "screen"), *layers]),
         Section("Conversions", [_unfused_kinds_table(record)]),
         Section("Errors", [errors_table(record)]),
-        *answered(record.answer, record.notes, record.interrupted),
+        *answered(record.answer, record.notes, record.interrupted, _verdict(record)),
         *race,
     ]
+
+
+def _verdict(record: Quantization) -> str:
+    subjects = record.race.subjects if record.race is not None else ()
+    return next((each.verdict for each in subjects if each.verdict not in (None, "baseline")), None) or "undecided"
 
 
 def _facts(record: Quantization) -> list[str]:

@@ -31,7 +31,7 @@ from onnxperf.render.profile.diff_tables import (
 )
 from onnxperf.render.profile.groups import side_names
 from onnxperf.render.profile.page import profile_facts
-from onnxperf.render.race.page import speedup_text, status_text
+from onnxperf.render.race.page import status_text, verdict_of
 from onnxperf.render.race.sections import race_sections
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, grouped, mean_count, microseconds, ratio
@@ -65,16 +65,14 @@ def diff_page(diff: Diff, screen: Shown, page: Shown, kinds: Sequence[DiffSum]) 
         Section("Original nodes", sources),
         Section("Operators", [*operators_charts(diff), *changes_charts(diff)], "page"),
         Section("Executed nodes", [*nodes, nodes_table(diff, page.nodes, on="page")]),
-        *answered(diff.answer, diff.notes, interrupted),
+        *answered(diff.answer, diff.notes, interrupted, verdict_of(diff.race) if diff.race is not None else ""),
     ]
 
 
 def race_line(race: Case) -> str:
-    """What the race without the profiler found about the second side."""
+    """Why the race without the profiler found nothing about the second side; what it found is the answer."""
     rival = next((subject for subject in race.subjects if subject.name != race.baseline), None)
-    if rival is None:
-        return ""
-    return f"Raced without the profiler: {status_text(rival) if rival.speedup is None else speedup_text(rival)}"
+    return f"Raced without the profiler: {status_text(rival)}" if rival is not None and rival.speedup is None else ""
 
 
 # ---------------------------------------------------------------- charts; a console has the tables next to them

@@ -28,7 +28,7 @@ from onnxperf.render.profile.columns import (
     total_footer,
 )
 from onnxperf.render.profile.groups import TIMELESS, inside, members
-from onnxperf.wording.labels import types_text
+from onnxperf.wording.labels import sizes_texts
 from onnxperf.wording.names import first_of, name_of
 from onnxperf.wording.numbers import grouped
 
@@ -127,7 +127,8 @@ def _node_columns(
     return [
         *node_columns(),
         Column("provider", "provider", lambda row: row.timed.provider, TEXT, 80, text=_provider(several), room=4),
-        for_screens("shapes", lambda row: shapes_text(row.timed), TEXT, width=80, style="dim", room=18),
+        for_screens("inputs", lambda row: sizes_texts(row.timed.inputs), TEXT, width=140, style="dim", room=18),
+        for_screens("output", lambda row: output_text(row.timed), TEXT, width=80, style="dim", room=12),
         calls_column(),
         time_column("self" if has_bodies else "time"),
         total_column("total", None if has_bodies else lambda _: ""),
@@ -176,12 +177,15 @@ def _module(row: Timed[NodeTime]) -> str:
     return name_of(row.timed.module) if row.timed.module else ""
 
 
+def output_text(node: NodeTime) -> str:
+    """What a node computes, as `1×64×8×8`; whether this is one of several combinations of shapes."""
+    text = sizes_texts(node.outputs)
+    return f"{text} (1 of {node.shapes})" if text and node.shapes > 1 else text
+
+
 def shapes_text(node: NodeTime | DiffRow) -> str:
-    """Types and shapes as `f-1x3x8x8,f-64 -> f-1x64x8x8`; whether these are one combination of several."""
-    if not node.inputs and not node.outputs:
-        return ""
-    text = f"{types_text(node.inputs)} -> {types_text(node.outputs)}".strip()
-    return f"{text} (1 of {node.shapes})" if isinstance(node, NodeTime) and node.shapes > 1 else text
+    """Shapes as `1×3×8×8, 64 → 1×64×8×8`."""
+    return " → ".join(filter(None, map(sizes_texts, (node.inputs, node.outputs))))
 
 
 def costly_tree(nodes: Sequence[NodeTime], top: int) -> list[tuple[int, int]]:

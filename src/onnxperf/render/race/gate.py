@@ -16,6 +16,7 @@ from onnxperf.render.kit.table import Table
 from onnxperf.render.race.sections import cases_sections, labels_of
 from onnxperf.wording.names import dims_text, name_of
 from onnxperf.wording.numbers import count, duration, grouped, significant, size
+from onnxperf.wording.verdicts import gate_word
 
 GateRow = GateLimit | GateControl
 _AMOUNTS: dict[str, Callable[[float], str]] = {
@@ -35,19 +36,26 @@ def gate_page(record: Gate) -> Page:
     return [
         Heading(record.model, [*facts, *cpu]),
         Section("Limits", limits),
-        *answered(record.answer, record.notes, record.interrupted),
+        *answered(record.answer, record.notes, record.interrupted, gate_word(record.outcome)),
         *races,
     ]
 
 
 def limits_table(record: Gate) -> Table[GateRow]:
     """What was measured, what is accepted, and the outcome."""
-    return comparison_table(COMPARED, _rows(record))
+    return _table(_rows(record))
 
 
 def controls_table(record: Gate) -> Table[GateRow]:
     """The baseline against itself."""
-    return comparison_table(COMPARED, record.controls)
+    return _table(record.controls)
+
+
+def _table(rows: Sequence[GateRow]) -> Table[GateRow]:
+    """Files keep the words of the record."""
+    table = comparison_table(COMPARED, rows)
+    columns = [each._replace(value=_outcome) if each.key == COMPARED.verdict else each for each in table.columns]
+    return table._replace(columns=columns)
 
 
 def limits_charts(record: Gate) -> list[Chart]:
@@ -95,7 +103,7 @@ def _limit(row: GateRow) -> float | None:
 COMPARED: Compared[GateRow] = Compared(
     name=lambda row: " ".join(filter(None, [_measure(row), dims_text(row.dims)])),
     of=_compared,
-    word=_outcome,
+    word=lambda row: gate_word(_outcome(row)),
     what="measure",
     key="ratio",
     ratio="new / baseline",

@@ -10,7 +10,6 @@ from onnxperf.render.kit.machine import cpu_text, thread_texts, used_versions
 from onnxperf.render.kit.page import Foot, Heading, Part, answered
 from onnxperf.render.race.sections import race_sections
 from onnxperf.wording.names import dims_text
-from onnxperf.wording.numbers import ratio_within
 from onnxperf.wording.units import units_text
 
 
@@ -42,13 +41,6 @@ def race_facts(subjects: Sequence[Subject], machine: Machine) -> list[str]:
     versions = machine.versions.items()
     others = [f"{name} {text}" for name, text in versions if name in raced]
     return [*thread_texts(subjects), *used_versions(subjects, machine), *others, cpu_text(machine)]
-
-
-def speedup_text(subject: Subject) -> str:
-    """What a race found about a subject that has a speedup."""
-    low, high = subject.speedup_low, subject.speedup_high
-    found, within = ratio_within(subject.speedup or 1.0, None if low is None or high is None else (low, high))
-    return f"speedup {found}{within}, {subject.verdict or 'no verdict'}"
 
 
 def status_text(subject: Subject) -> str:

@@ -100,8 +100,14 @@ def comparison_page(comparison: RunComparison) -> Page:
     return [
         Heading(f"{comparison.second} against {comparison.first}", [dims, "two runs, not measured in turn"]),
         Section("Speedups", shown),
-        *answered(comparison.answer, [*comparison.notes, *_reasons(comparison.rows)]),
+        *answered(comparison.answer, [*comparison.notes, *_reasons(comparison.rows)], verdict=_verdict(comparison)),
     ]
+
+
+def _verdict(comparison: RunComparison) -> str:
+    """The verdict that all subjects share."""
+    found = {row.verdict for row in comparison.rows} - {"baseline", None}
+    return found.pop() or "" if len(found) == 1 else ""
 
 
 def comparison_charts(comparison: RunComparison) -> list[Chart]:

@@ -196,7 +196,7 @@ def _winner_map(frame: Frame, judged: Mapping[int, _Judged], looks: Looks) -> Ma
 
 
 class _Said(NamedTuple):
-    """What a cell says: who wins, by which duel, in a word or two, and in its tooltip."""
+    """What a cell says: who wins, by which comparison, in a word or two, and in its tooltip."""
 
     winner: str | None
     duel: Duel

@@ -31,6 +31,7 @@ MOST_DRAWN = 60
 ERROR = Format(percent_at_most, excel="0.0%")
 _AMOUNTS: dict[Goal, str] = {"latency": "time", "cpu": "CPU time", "memory": "memory"}
 _STAGES = {"alone": "alone", "longer": "alone, longer", "together": "together"}
+_VERDICTS = {"tuned": "chosen", "defaults": "no gain", "unconfirmed": "undecided", "unanswered": "undecided"}
 _LESS = {"faster": "less", "slower": "more"}
 """Verdicts on CPU time and memory."""
 _SEARCH = "The search: defaults / candidate, above 1 is better; the best of many looks better than it is"
@@ -64,7 +65,7 @@ def tune_page(record: Tuning) -> Page:
         Section("Candidates", candidates),
         Section("Trade-off", error_charts(record), "page"),
         Section("Confirmation", confirmed, on),
-        *answered(record.answer, record.notes, record.interrupted),
+        *answered(record.answer, record.notes, record.interrupted, _VERDICTS[record.outcome]),
         Section("The winner in Python", program),
         *(race_sections(record.confirmation, "Confirming race") if record.confirmation is not None else []),
     ]
