@@ -345,7 +345,7 @@ def test_ways_that_are_far_slower_are_not_raced_unless_nothing_else_is_acceptabl
     ("rows", "reason"),
     [
         ([tried("a", None, None, "skipped")], "m has nothing that onnxruntime can quantise: no MatMul"),
-        ([tried("a", None, None, "failed")], "m cannot be quantised: "),
+        ([tried("a", None, None, "failed")], "m cannot be quantized: "),
     ],
 )
 def test_a_model_that_cannot_be_quantised_is_one_line(rows: list[TriedWay], reason: str) -> None:

@@ -122,7 +122,7 @@ def test_a_race_without_a_speedup_says_why(race: Any, words: str) -> None:
 def test_what_was_interrupted_says_so_before_its_answer() -> None:
     half = profiles.profile(interrupted=True)
     for text in (printed(profiles.diff(before=half)), printed(profiles.diff(after=half))):
-        assert "Interrupted: this is what was measured until then.\n" in text
+        assert "Interrupted: showing what was measured so far.\n" in text
     assert "Interrupted" not in printed(profiles.diff())
 
 

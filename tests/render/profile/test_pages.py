@@ -251,7 +251,7 @@ def test_answer_and_notes_stand_at_the_end() -> None:
 
 
 def test_what_was_interrupted_says_so_before_its_answer() -> None:
-    assert "Interrupted: this is what was measured until then.\n" in printed(profiles.profile(interrupted=True))
+    assert "Interrupted: showing what was measured so far.\n" in printed(profiles.profile(interrupted=True))
     assert "Interrupted" not in printed(profiles.profile())
 
 
