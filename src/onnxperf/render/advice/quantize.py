@@ -88,17 +88,17 @@ def ways_table(record: Quantization) -> Table[TriedWay]:
     fields = field_columns(QuantizationWay, ("mode", "activations", "weights", "per_channel"))
     arguments = [each.of(lambda row: row.way) for each in fields]
     kept = field_columns(TriedWay, ("status", "excluded", "verdict", "acceptable"))
-    return Table([name, *arguments, *columns, *kept], record.ways, "Ways")
+    return Table([name, *arguments, *columns, *kept], record.ways, "The search: float32 / int8, above 1 is faster")
 
 
 def ways_charts(record: Quantization) -> list[Chart]:
     """The speedups of the search."""
     measured = sum(each.speedup is not None for each in record.ways)
     summary = (
-        f"Speedups of {count(measured, 'way')} to quantize the model in the search, with 95 % intervals; right of 1 is "
+        f"Speedups of {count(measured, 'candidate')} to quantize the model in the search, with 95 % intervals; right of 1 is "
         "faster than what it raced against."
     )
-    return forest_chart("Ways to quantize", summary, _ways(record), record.ways, table=ways_table(record))
+    return forest_chart("Candidates in int8", summary, _ways(record), record.ways, table=ways_table(record))
 
 
 def _ways(record: Quantization) -> Compared[TriedWay]:
@@ -289,7 +289,7 @@ def _unfused_kinds_table(record: Quantization) -> Table[_Alike]:
     rest = kinds[_MOST_UNFUSED:]
     number, spent = sum(len(each.pairs) for each in rest), math.fsum(each.time_us for each in rest)
     footers = [Footer({"": count(number, "other"), "time_us": spent}, "dim", in_files=False)] if rest else []
-    title = "Conversions that are executed as nodes of their own"
+    title = "Conversions that run as separate nodes"
     return Table(columns, kinds[:_MOST_UNFUSED], title, footers=footers)
 
 
@@ -313,4 +313,4 @@ def errors_table(record: Quantization) -> Table[OutputError]:
         Column("top1", "top-1 agreement", lambda row: row.top1, SHARE),
         *field_columns(OutputError, ("rows", "elements")),
     ]
-    return Table(columns, record.errors, f"Errors of the result in {count(record.held_out_inputs, 'call')}")
+    return Table(columns, record.errors, f"Errors of the outputs in {count(record.held_out_inputs, 'call')}")

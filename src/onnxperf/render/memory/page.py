@@ -13,7 +13,7 @@ from onnxperf.wording.labels import KEEPERS
 from onnxperf.wording.names import listed, sizes_text, with_reasons
 from onnxperf.wording.numbers import duration
 
-_NEEDS = "needs: peak of a steady call above what was resident before the first call"
+_NEEDS = "needs: peak of a steady call above model and inputs"
 _STEPS = "+: added at the peak of a step; stays: kept after it"
 
 
@@ -32,7 +32,7 @@ def memory_page(record: Memory) -> Page:
 def _facts(case: MemoryCase, record: Memory) -> list[str]:
     machine = record.machine
     versions = used_versions(case.subjects, machine)
-    return [sizes_text(case.dims), *thread_texts(case.subjects), cpu_text(machine), *versions]
+    return [sizes_text(case.dims), *thread_texts(case.subjects), *versions, cpu_text(machine)]
 
 
 def _parts(case: MemoryCase, record: Memory) -> Iterator[Part]:

@@ -143,7 +143,7 @@ def _groups(record: Optimization, most: int | None) -> Iterator[Line]:
 
 def _became(group: SourceGroup) -> str:
     before, after = nodes_text(group.sources, group.source_ops), nodes_text(group.executed, group.executed_ops)
-    return f"{inside(group)}{f'{before} -> {after}' if before else after}"
+    return f"{inside(group)}{f'{before} → {after}' if before else after}"
 
 
 _HEADINGS = {"fused": "Fused", "inserted": "Inserted", **TIMELESS, "unattributed": "Of unknown origin"}
