@@ -121,8 +121,9 @@ def _in_short(tried: Tried, hazard: Hazard) -> str:
     gained = gained_in(tried, hazard.goal)
     found = _speed(tried) if gained == "time" else f"{_saved(tried, gained)}, {_speed(tried)}"
     fix = f"with {tried.trial.name}" if tried.outcome == "unexplained" else re.split(r"[,;:]", hazard.remedy)[0]
+    other = _not_explained(hazard.share) if tried.outcome == "unexplained" else ""
     about = ", within the tolerances" if tried.trial.approximate else ""
-    return f"{capital(fix)}: {found}{about}"
+    return f"{capital(fix)}: {found}{other}{about}"
 
 
 def notes_on(record: Advice) -> list[str]:
