@@ -23,9 +23,9 @@ from onnxperf.render.race.sweep import cases_table
 from onnxperf.wording.names import encodable
 from tests.analyze.examples import subject
 
-NUMBER = r"[\d.e+-]+?"
+NUMBER = r"[\d.]+(?:e-\d+)?"
 SPEEDUPS = rf"(?P<least>{NUMBER})x(?: to (?P<most>{NUMBER})x)?"
-UNITS = r"(?:(?:, each)? from (?:\d+ to )?\d+ (?:launch(?:es)?|set-ups?|rounds?))?"
+UNITS = r"(?:(?:, each)? from (?:\d+ to )?\d+ (?:launch(?:es)?|sessions?|rounds?))?"
 INTERVAL = rf"(?: \(95 % CI(?: within)? (?P<low>{NUMBER})-(?P<high>{NUMBER}){UNITS}\))?"
 PLACE, RIVAL = r"(?:(?P<place>.*?): )?", r"(?P<rival>s\d|the best rival)"
 WON = re.compile(rf"{PLACE}(?P<winner>s\d) is {SPEEDUPS} as fast as (?P<loser>s\d){INTERVAL}(?:; .*)?\.")
