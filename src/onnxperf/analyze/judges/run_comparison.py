@@ -107,7 +107,7 @@ def _compare_cases(ours: _Side, theirs: _Side) -> tuple[list[ComparedSubject], l
     drift = (measure.second.time_ns or 1.0) / (measure.first.time_ns or 1.0)
     notes.append(
         f"yardstick: {measure.first.name}, the same in both runs; "
-        f"it took {factor(drift)} times as long in the second, and all times were divided by its time in their run"
+        f"it took {ratio(drift)} as long in the second, and all times were divided by its time in their run"
     )
     notes += _on_large(drift)
     return _judged(pairs, measure, ours.case, max(ours.case.min_effect, theirs.case.min_effect)), notes
