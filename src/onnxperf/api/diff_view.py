@@ -77,8 +77,8 @@ def drawing_of(before: Model, after: Model) -> Drawing:
 
 
 def label_of(side: Settings) -> str:
-    """What sets a side apart from the other; a level speaks for itself."""
-    return side.given[0].label.removeprefix("opt_level=")
+    """What sets a side apart from the other."""
+    return side.given[0].label
 
 
 def _result(drawing: Drawing) -> ViewResult:

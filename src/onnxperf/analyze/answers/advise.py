@@ -12,6 +12,8 @@ from onnxperf.wording.numbers import count, ratio, ratio_within, sampled_percent
 
 _OWN_OPTIONS = ("threads", "provider", "opt_level", "env")
 """Settings that are options of their own; all others are values of `options`."""
+_TRIED_AS_SAID = ("dynamic-dims", "surplus-threads", "spinning", "arena")
+"""Hazards whose remedy is what was tried, whatever the cause of a gain."""
 _TAKES = {"cpu": "takes", "memory": "needs"}
 _MOST_IN_ANSWER = 3
 _PROMISING = 0.01
@@ -103,7 +105,7 @@ def _what_helps(record: Advice) -> str:
         before = "Interrupted before anything was tried" if record.interrupted else "Nothing could be tried"
         return f"{before}: {number} {'was' if len(record.hazards) == 1 else 'were'} found."
     helped = [(hazard, best) for hazard, best in found if best is not None and best.outcome in FASTER]
-    gains = _different(sorted(helped, key=lambda each: FASTER.index(each[1].outcome)))
+    gains = sorted(_different(helped), key=lambda each: -(each[1].speedup or 0.0))
     trades = _different([(hazard, best) for hazard, best in found if best is not None and best.outcome == "trade"])
     sentences = [f"{_in_short(best, hazard)}." for hazard, best in gains[:_MOST_IN_ANSWER]]
     if len(gains) > _MOST_IN_ANSWER:
@@ -120,7 +122,8 @@ def _in_short(tried: Tried, hazard: Hazard) -> str:
     """What to do and what it gains: `Use fewer threads: 1.29× as fast (95 % CI 1.24–1.33)`."""
     gained = gained_in(tried, hazard.goal)
     found = _speed(tried) if gained == "time" else f"{_saved(tried, gained)}, {_speed(tried)}"
-    fix = f"with {tried.trial.name}" if tried.outcome == "unexplained" else re.split(r"[,;:]", hazard.remedy)[0]
+    is_tried = tried.outcome != "unexplained" or hazard.kind in _TRIED_AS_SAID
+    fix = re.split(r"[,;:]", hazard.remedy)[0] if is_tried else f"with {setting_text(tried.trial)}"
     other = _not_explained(hazard.share) if tried.outcome == "unexplained" else ""
     about = ", within the tolerances" if tried.trial.approximate else ""
     return f"{capital(fix)}: {found}{other}{about}"

@@ -27,7 +27,9 @@ def bisect_answer(record: Bisection) -> str:
         "unconfirmed": _unconfirmed,
         "too few": _too_few,
     }
-    return "\n".join(filter(None, [sentences[record.outcome](record), _about_operators(record), _about_outputs(record)]))
+    return "\n".join(
+        filter(None, [sentences[record.outcome](record), _about_operators(record), _about_outputs(record)])
+    )
 
 
 def notes_on(record: Bisection) -> list[str]:

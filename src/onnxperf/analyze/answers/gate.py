@@ -28,7 +28,9 @@ def gate_answer(record: Gate) -> str:
     worst = max(deciding, key=_closeness)
     failed = next((each for each in record.controls if not each.passed and each.dims == worst.dims), None)
     if failed is not None and worst.measure == "time" and worst.ratio is not None:
-        return f"{said}the control failed{_place(failed)}: {failed.reason}. The times of this case are discarded."
+        return (
+            f"{said}the control failed{_place(record, failed)}: {failed.reason}. The times of this case are discarded."
+        )
     several = {"passed": f", the closest of {len(deciding)} limits", "failed": f" (and {len(deciding) - 1} more)"}
     more = several.get(record.outcome, "") if len(deciding) > 1 else ""
     return f"{said}{_about(record, worst)}{more}.{_about_controls(record)}"
@@ -42,7 +44,7 @@ def _closeness(limit: GateLimit) -> float:
 
 
 def _about(record: Gate, limit: GateLimit) -> str:
-    place = _place(limit)
+    place = _place(record, limit)
     if limit.measure == "error" and limit.new is not None:
         size, most = (significant(each or 0.0) for each in (limit.new, limit.limit))
         return f"the largest error of {name_of(record.model)} is {size}{place}; the limit is {most}"
@@ -51,7 +53,8 @@ def _about(record: Gate, limit: GateLimit) -> str:
     found, within = _within(limit)
     if limit.measure == "memory":
         within = within.replace("95 % CI", "all processes")
-    words = _TAKES[limit.measure].format(name_of(record.model), found, name_of(record.baseline))
+    base = name_of(record.baseline) if record.baseline != record.model else "the baseline"
+    words = _TAKES[limit.measure].format(name_of(record.model), found, base)
     return f"{words}{place}{within}; the limit is {significant(limit.limit, 4)}×"
 
 
@@ -70,8 +73,10 @@ def _within(part: GateLimit | GateControl) -> tuple[str, str]:
     return ratio_within(part.ratio or 0.0, None if low is None or high is None else (low, high))
 
 
-def _place(part: GateLimit | GateControl) -> str:
-    return f" for {dims_text(part.dims)}" if part.dims else ""
+def _place(record: Gate, part: GateLimit | GateControl) -> str:
+    """The sizes, if there are several."""
+    several = len({dims_text(each.dims) for each in record.limits}) > 1
+    return f" for {dims_text(part.dims)}" if part.dims and several else ""
 
 
 def notes_on(record: Gate) -> list[str]:

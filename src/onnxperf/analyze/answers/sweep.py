@@ -57,8 +57,8 @@ def sweep_answer(models: Sequence[SweepModel]) -> str:
         if not found:
             return f"No winner in {count(len(rows), 'case')}."
         (best, wins), *others = found
-        others += [("no winner in", winners[None])] if winners[None] else []
-        more = "".join(f", {name} {number}" for name, number in others)
+        more = "".join(f", {name} wins {number}" for name, number in others)
+        more += f", no winner in {winners[None]}" if winners[None] else ""
         return f"{best} wins {wins} of {count(len(rows), 'case')}{more}."
     timed = [(ns, each.name) for row in rows for each in row.case.subjects if (ns := time_of(each)) is not None]
     if not timed:
@@ -103,8 +103,8 @@ _WORDS: Mapping[str, Callable[[Sequence[SweepRow]], str]] = {"won": _won, "kept"
 
 def _speedups(rows: Sequence[SweepRow]) -> tuple[str, str]:
     """The smallest and the largest speedup as the table shows them, and what their intervals span."""
-    values = sorted(row.duel.speedup for row in rows if row.duel.speedup is not None)
-    texts = list(dict.fromkeys([ratio(values[0]), ratio(values[-1])]))
+    duels = sorted((row.duel for row in rows if row.duel.speedup is not None), key=lambda duel: duel.speedup or 0.0)
+    texts = list(dict.fromkeys(_speedup(duel) for duel in (duels[0], duels[-1])))
     lows = [row.duel.low for row in rows if row.duel.low is not None]
     highs = [row.duel.high for row in rows if row.duel.high is not None]
     if len(lows) < len(rows) or len(highs) < len(rows):
@@ -113,6 +113,11 @@ def _speedups(rows: Sequence[SweepRow]) -> tuple[str, str]:
     units = units_text((each.unit, each.units) for row in rows for each in row.case.subjects if each.name == row.rival)
     rest_on = f"{'' if len(rows) == 1 else ', each'} from {units}" if units else ""
     return " to ".join(texts), f" (95 % {word} {interval(min(lows), max(highs))}{rest_on})"
+
+
+def _speedup(duel: Duel) -> str:
+    """With the decimals that its interval deserves."""
+    return ratio(duel.speedup, None if duel.low is None or duel.high is None else (duel.low, duel.high))
 
 
 def _peers(rows: Sequence[SweepRow]) -> str:

@@ -27,7 +27,7 @@ from onnxperf.records.gate import NEW, GateLimit
 from onnxperf.records.race import ALPHA, Case, Measurement, Subject
 from onnxperf.records.sweep import time_of
 from onnxperf.wording.names import dims_text, listed
-from onnxperf.wording.numbers import count, factor, significant
+from onnxperf.wording.numbers import count, ratio, significant
 
 _OF_VERSIONS = "onnxruntime"
 """The condition that may differ: comparing versions is often the purpose of a gate."""

@@ -15,7 +15,7 @@ from onnxperf.analyze.judges.yardstick import LARGE_DRIFT, RunChange, change_of,
 from onnxperf.records.base import Machine
 from onnxperf.records.race import ALPHA, YARDSTICK, Bench, Case, Subject
 from onnxperf.records.runs import ComparedSubject, RunComparison
-from onnxperf.wording.numbers import count, factor
+from onnxperf.wording.numbers import count, ratio
 from onnxperf.wording.spans import in_one, kind_of
 
 _BY_YARDSTICK = "separate runs differ by as much: race both in one bench"

@@ -42,7 +42,7 @@ _HEADINGS: dict[TrialOutcome, str] = {
 }
 _STYLES: dict[TrialOutcome, str] = {
     "gain": "green",
-    "unexplained": "yellow",
+    "unexplained": "green",
     "trade": "yellow",
     "undecided": "yellow",
     "none": "",
@@ -56,6 +56,7 @@ _COLORS: dict[TrialOutcome, int] = {
     "none": BLUE,
     "untried": GREY,
 }
+_OUTCOMES = {"none": "no gain", "unexplained": "faster"}
 _STATUSES = {"failed": "not tried", "pending": "not tried"}
 _RACES = ("first race", "second race", "third race")
 _MOST_OPERATORS = 10
@@ -82,8 +83,8 @@ def advice_page(record: Advice, hazards: Sequence[ShownHazard]) -> Page:
     races = dict(zip(_RACES if len(record.races) > 1 else [""], record.races, strict=False))
     return [
         Heading(record.model, [*facts, *cpu]),
-        *(_hazards(outcome, [each for each in hazards if each.outcome == outcome]) for outcome in _HEADINGS),
         Section("Candidates", trials),
+        *(_hazards(outcome, [each for each in hazards if each.outcome == outcome]) for outcome in _HEADINGS),
         Section("Operators", [_operators(record)] if record.next_command else []),
         *answered(record.answer, record.notes, record.interrupted, _verdict(record)),
         *(cases_sections(races, "Races") if races else []),
@@ -148,7 +149,8 @@ def tried_table(record: Advice) -> Table[Tried]:
 
 def _trials(record: Advice) -> Table[Tried]:
     """A row per trial, whatever hazards it is against."""
-    return Table(_columns(record), _distinct(record))
+    rows = sorted(_distinct(record), key=lambda row: -(row.speedup or 0.0))
+    return Table(_columns(record), rows)
 
 
 def _distinct(record: Advice) -> list[Tried]:
@@ -178,7 +180,7 @@ def _columns(record: Advice) -> list[Column[Tried]]:
 def _word(tried: Tried) -> str:
     """What became of a trial."""
     if tried.outcome != "untried":
-        return "no gain" if tried.outcome == "none" else tried.outcome
+        return _OUTCOMES.get(tried.outcome, tried.outcome)
     words = "" if tried.status == "ok" else _STATUSES.get(tried.status, tried.status)
     return ": ".join(filter(None, [words, tried.reason if words else ""]))
 

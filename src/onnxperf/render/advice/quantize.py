@@ -110,9 +110,9 @@ def _ways(record: Quantization) -> Compared[TriedWay]:
         format=FACTOR,
         more=(
             Column("error", "error", lambda row: row.error, ERROR),
-            Column("nodes", "nodes", lambda row: row.nodes or None, WHOLE, 80),
+            Column("nodes", "nodes", lambda row: row.nodes or None, WHOLE, 100),
             Column("size_bytes", "size", lambda row: row.size_bytes, BYTES, 100),
-            Column("against", "against", _against, NAME, 140, text=_against),
+            Column("against", "against", _against, NAME, 0, text=_against),
             for_screens("why", lambda row: row.reason, TEXT, width=140, room=24, cut=True),
         ),
         color=lambda row: VERDICT_COLORS.get(row.verdict or "", GREY),
@@ -121,7 +121,7 @@ def _ways(record: Quantization) -> Compared[TriedWay]:
 
 
 def _against(tried: TriedWay) -> str:
-    return tried.against if tried.speedup is not None else ""
+    return tried.against if tried.speedup is not None and tried.against != FLOAT32 else ""
 
 
 def _about_way(tried: TriedWay) -> str:
@@ -134,11 +134,10 @@ def _result(record: Quantization, tried: TriedWay) -> str:
         return tried.status
     # A search decides nothing else. Nodes that were left out raced their own way, and no speedup over float32 is known.
     verdict: str = tried.verdict if tried.verdict in ("faster", "slower") else ""
-    verdict = f"{verdict} than with them" if verdict and tried.against != FLOAT32 else verdict
     if tried.way.name == record.best != record.chosen:
-        return "slower, not chosen"
+        return "slower"
     if tried.way.name == record.chosen:
-        return "chosen" if tried.against == FLOAT32 else ", ".join(filter(None, ["chosen", verdict]))
+        return "chosen"
     return verdict if tried.acceptable else "error too large"
 
 
@@ -284,7 +283,7 @@ def _unfused_kinds_table(record: Quantization) -> Table[_Alike]:
         for_screens("broken by", lambda row: row.pairs[0].node_op, NAME),
         for_screens("nodes", lambda row: first_of([name_of(each.node) for each in row.pairs], 2), width=100, room=20),
         Column("time_us", "time", lambda row: row.time_us, US),
-        for_screens("why", lambda row: row.reason, room=30),
+        for_screens("why", lambda row: row.reason, room=24, folds=True),
     ]
     rest = kinds[_MOST_UNFUSED:]
     number, spent = sum(len(each.pairs) for each in rest), math.fsum(each.time_us for each in rest)

@@ -45,7 +45,10 @@ _COLORS = {"red": "color(160)", "green": "color(28)", "yellow": "color(130)", "c
 """Readable on dark and on light terminals; one that has fewer colors shows the nearest."""
 _THEME = Theme({**_COLORS, "heading": f"bold {_COLORS['cyan']}"})
 _CODE = "not dim bold"
-_WITHIN = re.compile(r"(?<=\d) (?=(?:%|[nµum]?s|[kMGT]?B|min)(?!\w))|(?<=%) (?=CI)|(?<=CI) (?=\d|within)|(?<=CI within) |(?<=^\S) ", re.MULTILINE)
+_WITHIN = re.compile(
+    r"(?<=\d) (?=(?:%|[nµum]?s|[kMGT]?B|min)(?!\w))|(?<=%) (?=CI)|(?<=CI) (?=\d|within)|(?<=CI within) |(?<=^\S) ",
+    re.MULTILINE,
+)
 """Spaces at which no line is broken."""
 _JOIN = "\ue000"
 _TAGS: dict[type, str] = {Answer: "bold", Note: "dim", Warn: "yellow"}

@@ -9,8 +9,7 @@ from onnxperf.render.kit.machine import cpu_text, thread_texts, used_versions
 from onnxperf.render.kit.page import GAP, Heading, Line, Page, Part, Section, answered
 from onnxperf.render.memory.charts import case_curves, case_growth, peaks_chart
 from onnxperf.render.memory.tables import SAMPLED, bytes_table, pages_table, peaks_table
-from onnxperf.wording.labels import KEEPERS
-from onnxperf.wording.names import listed, sizes_text, with_reasons
+from onnxperf.wording.names import sizes_text, with_reasons
 from onnxperf.wording.numbers import duration
 
 _NEEDS = "needs: peak of a steady call above model and inputs"
@@ -53,6 +52,4 @@ def _legend(case: MemoryCase, record: Memory) -> list[str]:
     sampled = any(not step.exact for subject in case.subjects for step in subject.steps)
     every = duration(record.interval_ns)
     sampling = f"{SAMPLED} sampled every {every}, as this kernel cannot reset its mark: shorter spikes are missed"
-    keepers = [KEEPERS[name] for name in dict.fromkeys(each.runtime for each in case.subjects) if name in KEEPERS]
-    steps = f"{_STEPS}, as by {listed(keepers)}" if keepers else _STEPS
-    return [_NEEDS, steps, *([sampling] if sampled else [])]
+    return [_NEEDS, _STEPS, *([sampling] if sampled else [])]

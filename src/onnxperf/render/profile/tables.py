@@ -66,7 +66,7 @@ def operators_table(profile: Profile, per_iteration: bool = False) -> Table[Time
         *files_only(limit_columns(rows)),
     ]
     footers = [total_footer(rows_of(profile, "nodes"), per_iteration)]
-    return Table(columns, rows, f"Time per operator ({estimator(profile)})", link=_key, footers=footers)
+    return Table(columns, rows, "Time per operator", link=_key, footers=footers)
 
 
 def operator_columns() -> list[Column[Timed[OperatorTime]]]:
@@ -96,7 +96,7 @@ def nodes_table(
     kept = rows_of(profile, "nodes") if rows is None else rows
     columns = [*_node_columns(profile, kept, per_iteration), *files_only(limit_columns(kept))]
     footers = [total_footer(kept, per_iteration)]
-    return Table(columns, kept, f"Time per node ({estimator(profile)})", link=_key, footers=footers)
+    return Table(columns, kept, "Time per node", link=_key, footers=footers)
 
 
 def costly_nodes_table(profile: Profile, top: int, title: str) -> Table[Timed[NodeTime]]:
@@ -106,9 +106,7 @@ def costly_nodes_table(profile: Profile, top: int, title: str) -> Table[Timed[No
     shown = [rows[place]._replace(name=_indented(profile.nodes[place], depth)) for place, depth in tree]
     known = {place for place, _ in tree}
     others = [row for place, row in enumerate(rows) if place not in known]
-    return nodes_table(profile, rows=shown)._replace(
-        title=f"{title} ({estimator(profile)})", footers=[*others_footer(others), total_footer(rows)]
-    )
+    return nodes_table(profile, rows=shown)._replace(title=title, footers=[*others_footer(others), total_footer(rows)])
 
 
 def node_columns() -> list[Column[Timed[NodeTime]]]:
@@ -235,8 +233,7 @@ def modules_table(profile: Profile, per_iteration: bool = False, top: int | None
     # What is inside of the others is in the totals above.
     others = [footer._replace(values={**footer.values, "share": None}) for footer in others_footer(left)]
     footers = [*others, *_without_module(nodes, per_iteration), total_footer(nodes, per_iteration)]
-    title = f"Time per module ({estimator(profile)})"
-    return Table(columns, _below_each_other(shown), title, link=_key, footers=footers)
+    return Table(columns, _below_each_other(shown), "Time per module", link=_key, footers=footers)
 
 
 def module_columns() -> list[Column[Timed[ModuleTime]]]:
@@ -283,12 +280,13 @@ def sources_table(profile: Profile, per_iteration: bool = False) -> Table[Timed[
 
 
 def costly_sources_table(profile: Profile, top: int) -> Table[Timed[SourceTime]]:
-    """The most costly groups of original nodes; without rows where the optimizer changed nothing."""
+    """The most costly groups of original nodes that the optimizer changed, and all others together."""
     timed = timed_sources(profile)
-    if all(row.timed.group.kind == "kept" for row in timed):
-        timed = []
-    shown, left = timed[:top], timed[top:]
-    return _sources_table(profile, shown)._replace(footers=[*others_footer(left), total_footer(timed)])
+    kept = [row for row in timed if row.timed.group.kind == "kept"]
+    changed = [row for row in timed if row.timed.group.kind != "kept"]
+    shown, left = changed[:top], changed[top:]
+    footers = [*others_footer(left), *others_footer(kept, "as written"), total_footer(timed)]
+    return _sources_table(profile, shown)._replace(footers=footers if changed else [])
 
 
 def timed_sources(profile: Profile) -> list[Timed[SourceTime]]:
@@ -313,15 +311,13 @@ def _sources_table(
         *sum_columns(per_iteration, with_bodies=False),
         *files_only(limit_columns(rows)),
     ]
-    title = f"In the original model ({estimator(profile)})"
-    return Table(columns, rows, title, link=_key, footers=[total_footer(rows, per_iteration)])
+    return Table(columns, rows, "In the original model", link=_key, footers=[total_footer(rows, per_iteration)])
 
 
 def source_columns() -> list[Column[Timed[SourceTime]]]:
     """What a group of original nodes is, and what became of it."""
-    heading = "nodes of the original model"
     return [
-        Column("sources", heading, lambda row: row.timed.group.sources, TEXT, text=_original, room=18),
+        Column("sources", "original nodes", lambda row: row.timed.group.sources, TEXT, text=_original, room=18),
         Column("kind", "kind", lambda row: row.timed.group.kind),
     ]
 

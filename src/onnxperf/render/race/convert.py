@@ -93,7 +93,11 @@ def _differences(record: Conversion) -> Iterator[Any]:
         if check.equal:
             yield from (chart._replace(on="page") for chart in differences_charts(check))
         else:
-            yield from (GAP, Line(" · ".join([name_of(check.model), *check_facts(check)]), "bold"), *differences_parts(check))
+            yield from (
+                GAP,
+                Line(" · ".join([name_of(check.model), *check_facts(check)]), "bold"),
+                *differences_parts(check),
+            )
 
 
 def _kind(signature: Signature) -> str:

@@ -30,7 +30,8 @@ _AMOUNTS: dict[str, Callable[[float], str]] = {
 def gate_page(record: Gate) -> Page:
     """Every limit and every control, then the answer and the races."""
     cpu = [cpu_text(record.machine)] if record.machine is not None else []
-    facts = [f"against {name_of(record.baseline)}", count(len(record.races), "race")]
+    sizes = {dims_text(each.dims) for each in _rows(record)}
+    facts = [f"against {name_of(record.baseline)}", *(sizes if len(sizes) == 1 else ())]
     limits: list[Part] = [*limits_charts(record)] or ([limits_table(record)] if _rows(record) else [])
     races = cases_sections(labels_of(record.races), "Races") if record.races else []
     return [
@@ -43,17 +44,19 @@ def gate_page(record: Gate) -> Page:
 
 def limits_table(record: Gate) -> Table[GateRow]:
     """What was measured, what is accepted, and the outcome."""
-    return _table(_rows(record))
+    rows = _rows(record)
+    alone = len({dims_text(each.dims) for each in rows}) == 1
+    return _table(rows, COMPARED._replace(name=_measure) if alone else COMPARED)
 
 
 def controls_table(record: Gate) -> Table[GateRow]:
     """The baseline against itself."""
-    return _table(record.controls)
+    return _table(record.controls, COMPARED)
 
 
-def _table(rows: Sequence[GateRow]) -> Table[GateRow]:
+def _table(rows: Sequence[GateRow], by: Compared[GateRow]) -> Table[GateRow]:
     """Files keep the words of the record."""
-    table = comparison_table(COMPARED, rows)
+    table = comparison_table(by, rows)
     columns = [each._replace(value=_outcome) if each.key == COMPARED.verdict else each for each in table.columns]
     return table._replace(columns=columns)
 

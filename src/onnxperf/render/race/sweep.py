@@ -23,7 +23,7 @@ from onnxperf.records.sweep import (
 from onnxperf.render.charts.base import Chart
 from onnxperf.render.kit.column import FILES_ONLY, NUMBER, RATE, TEXT, Column, for_files, for_screens
 from onnxperf.render.kit.comparison import VERDICT_STYLES, Compared, ratio_columns
-from onnxperf.render.kit.page import GAP, INTERRUPTED, Answer, Heading, Line, Note, Page, Part, Section
+from onnxperf.render.kit.page import GAP, INTERRUPTED, Answer, Heading, Line, Note, Page, Part, Section, Warn
 from onnxperf.render.kit.table import On, Table
 from onnxperf.render.race.page import race_facts
 from onnxperf.render.race.sections import cases_sections, labels_of
@@ -41,6 +41,7 @@ from onnxperf.render.race.sweep_cells import (
 from onnxperf.render.race.sweep_lines import lines_charts
 from onnxperf.render.race.sweep_map import WHO_WINS, map_charts, suits_map
 from onnxperf.render.race.sweep_matrix import times_charts
+from onnxperf.wording.busy import is_busy_text
 from onnxperf.wording.names import capital, dims_text, first_of, name_of, shortened
 from onnxperf.wording.numbers import NOTHING, count, duration, ratio, rough_time
 from onnxperf.wording.spans import in_one, kind_of
@@ -103,7 +104,7 @@ def plan_page(keys: Sequence[str], estimate: Estimate) -> Page:
     named = {"racing": estimate.racing_s, "start-up": estimate.starting_s, "building models": estimate.building_s}
     parts = ", ".join(f"{name} {rough_time(seconds)}" for name, seconds in named.items() if seconds)
     how = [Line(f"{parts}; calls that take longer than 10 ms make it longer", "dim")] if parts else []
-    return [*map(Line, keys), *([GAP] if keys else []), total, *how]
+    return [total, *how, *([GAP] if keys else []), *map(Line, keys)]
 
 
 # ---------------------------------------------------------------- parts
@@ -133,14 +134,15 @@ def _told(bench: Bench, models: Sequence[SweepModel], answer: str) -> list[Part]
     undecided = _named(models, [each.undecided for each in models], ": ")
     told: list[Part] = [INTERRUPTED] if any(case.interrupted for case in bench.cases) else []
     told += [Answer(answer, verdict_of(models))] if answer else []
-    few = len(winners) <= MOST_ANSWERS
+    mapped = all(len(varying(each.cases)) == 2 for each in models)  # a terminal shows maps of these
+    few = len(winners) <= MOST_ANSWERS and not mapped
     told += map(Answer, winners if few else ())
-    # A terminal shows a map of as many.
-    on: On = "page" if all(len(varying(each.cases)) == 2 for each in models) else "all"
+    on: On = "page" if mapped else "all"
     lines = [Line(line, "bold", on=on) for line in _limited(() if few else winners, "stretch", "stretches")]
     lines += [Line(line) for line in _limited(undecided, "reason")]
     told += [Section("Winners by size", lines)] if lines else []
-    told += map(Note, [*_named(models, [each.notes for each in models], ": "), *notes_of(bench.cases)])
+    notes = [*_named(models, [each.notes for each in models], ": "), *notes_of(bench.cases)]
+    told += [Warn(note) if is_busy_text(note) else Note(note) for note in notes]
     return [GAP, *told] if told else []
 
 
@@ -166,15 +168,17 @@ def notes_of(cases: Sequence[Case]) -> list[str]:
     found: dict[str, dict[str, str]] = {}
     several = len({case.model for case in cases}) > 1
     for at, case in enumerate(cases):
-        sizes = dims_text(case.dims)
+        sizes = dims_text(case.dims).replace(", ", " ")
         name = " ".join(filter(None, [name_of(case.model) if several or not sizes else "", sizes]))
         for note in dict.fromkeys(case.notes):
             found.setdefault(kind_of(note), {})[f"{at} {name}"] = note
     texts = []
     for notes in found.values():
         names = [key.partition(" ")[2] for key in notes]
-        where = "" if len(notes) >= len(cases) else f" ({first_of(names, _MOST_NAMES)})"
-        texts.append(f"{in_one(list(notes.values()))}{where}")
+        text = in_one(list(notes.values()))
+        everywhere = len(notes) >= len(cases) or is_busy_text(text)
+        where = "" if everywhere else f" ({first_of(names, _MOST_NAMES)})"
+        texts.append(f"{text}{where}")
     return _limited(texts, "note")
 
 
