@@ -70,7 +70,7 @@ class Filter(NamedTuple):
     column: int | None = None
     """Place of these values in the table behind the chart, whose rows it chooses, too."""
     everything: str = ""
-    """What the choice of all is called; empty where exactly one is shown."""
+    """What the choice of all is called; empty if exactly one is shown."""
 
 
 class Layer(NamedTuple):
