@@ -18,8 +18,8 @@ from onnxperf.wording.numbers import NOTHING, count, duration
 
 _LOG_SIZES = 8.0
 """From this ratio of the largest to the smallest size on, their axis is logarithmic."""
-_LANE = 0.06
-"""Height of a lane of crosses above the times, in parts of the axis."""
+_LANE, _LANES = 0.1, 0.4
+"""Height of a lane of crosses above the times, and of all lanes at most, in parts of the axis."""
 _MOST_TICKS = 14
 _TALL = 380
 Looks = Mapping[str, Look]
@@ -49,13 +49,16 @@ def lines_charts(panels: Sequence[SweepPanel], models: Sequence[SweepModel], eve
         for dim in panel.dims if every else panel.dims[:1]:
             found.setdefault(dim, []).append(panel)
     looks, several = looks_in(models), len(models) > 1
-    return [_chart(dim, own, looks, every, several) for dim, own in found.items()]
+    return [chart for dim, own in found.items() for chart in _charts(dim, own, looks, every, several)]
 
 
-def _chart(dim: str, panels: Sequence[SweepPanel], looks: Looks, every: bool, several: bool) -> Chart:
+def _charts(dim: str, panels: Sequence[SweepPanel], looks: Looks, every: bool, several: bool) -> list[Chart]:
+    """A chart over one dimension; none if nothing was measured."""
     pictures = [each for panel in panels for each in _pictures(dim, panel, looks, every)]
     places = [place for each in pictures for line in each.lines for _, place in line.places]
     known = [place.ns for place in places if place.ns is not None]
+    if not known:
+        return []
     layers = [Layer(_plot(dim, each.lines), each.only) for each in pictures]
     shown, rest = panels_for(layers, every)
     others = dict.fromkeys(other for panel in panels for other in panel.dims if other != dim) if every else ()
@@ -63,15 +66,15 @@ def _chart(dim: str, panels: Sequence[SweepPanel], looks: Looks, every: bool, se
     keys = [column.key for column in table.columns]
     boxes = [Filter(MODEL, (), 0), *(Filter(name_of(other), (), keys.index(other)) for other in others)]
     title = f"Time over {name_of(dim)}"
-    return boxed_chart(title, _summary(dim, places, known) + rest, shown, boxes, table, several)
+    return [boxed_chart(title, _summary(dim, places, known) + rest, shown, boxes, table, several)]
 
 
 def _summary(dim: str, places: Sequence[Place], known: Sequence[float]) -> str:
     subjects = len({place.name for place in places})
-    span = f", {duration(min(known))} to {duration(max(known))}" if known else ""
+    span = f", {duration(min(known))} to {duration(max(known))}"
     has_bands = any(place.ends for place in places)
     bands = ", in bands of its 95 % CI" if has_bands else "; there were too few rounds for intervals"
-    summary = f"Time of a call over {name_of(dim)} for {count(subjects, 'subject')}{span}{bands if known else ''}."
+    summary = f"Time of a call over {name_of(dim)} for {count(subjects, 'subject')}{span}{bands}."
     return summary + (" Crosses on top are cases without a time." if len(known) < len(places) else "")
 
 
@@ -138,7 +141,8 @@ def _lanes(values: Sequence[float], number: int) -> list[float]:
     """Heights of crosses above all times, a lane for each line."""
     if not values:
         return [(lane + 1) / (number + 1) for lane in range(number)]
-    step = max((max(values) / min(values)) ** _LANE, 1 + _LANE)
+    lane = min(_LANE, _LANES / max(number, 1))
+    step = max((max(values) / min(values)) ** lane, 1 + lane)
     return [max(values) * step ** (lane + 1) for lane in range(number)]
 
 
