@@ -326,7 +326,7 @@ def test_of_several_subjects_symbols_tell_the_sizes_apart() -> None:
 def test_where_everything_failed_nothing_is_drawn(dims: dict[str, int]) -> None:
     cases = [Case(model="m", dims={"n": size} | {name: by * size for name, by in dims.items()}) for size in (1, 5)]
     bench = examples.bench(*cases)
-    assert in_file(bench) == drawn(lines_charts, bench, every=True) == []
+    assert in_file(bench) == drawn(lines_panes, bench) == []
 
 
 # ---------------------------------------------------------------- times of every case
@@ -429,7 +429,9 @@ def test_few_cases_are_shown_race_by_race_and_many_are_not() -> None:
 
 
 def test_a_page_of_many_cases_has_one_answer_on_top_and_one_per_stretch_if_these_are_few() -> None:
-    assert BenchResult(sweeps.square()).story().answers == ["ort wins 14 of 30 cases, torch 13, no winner in 3."]
+    assert [each.text for each in BenchResult(sweeps.square()).story().answers] == [
+        "ort wins 14 of 30 cases, torch 13, no winner in 3."
+    ]
     assert len(parts_of(sweeps.square())["Winners by size"]) == 10
     assert len(BenchResult(sweeps.line([0.5, 0.6, 1.2])).story().answers) == 3
 

@@ -36,7 +36,7 @@ from onnxperf.render.charts.plot import Edge, Level, Plot, PlotMark, PlotSpan, S
 from onnxperf.render.charts.spans import SpanItem, Spans
 from onnxperf.render.kit.column import NAME, NS, Column
 from onnxperf.render.kit.comparison import Compared
-from onnxperf.render.kit.page import Section
+from onnxperf.render.kit.page import Answer, Section
 from onnxperf.render.kit.table import Table, plain_table
 from onnxperf.render.web.document import report_html
 from onnxperf.render.web.story import Story
@@ -441,6 +441,6 @@ def write_page(path: Path, *names: str, table: bool = True) -> Path:
     """A page of these charts, or of all, behind a table of nodes that some of them show, too."""
     charts = [chart for name in names or CHARTS for chart in CHARTS[name]()]
     sections = [Section("Charts", charts), *([Section("", [nodes_table(NODES)])] if table else [])]
-    story = Story("test", "charts", ["It is drawn."], ["A limit."], ["A note."], sections)
+    story = Story("test", "charts", [Answer("It is drawn.")], ["A limit."], ["A note."], sections)
     path.write_text(report_html([story]), encoding="utf-8")
     return path

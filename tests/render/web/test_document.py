@@ -21,7 +21,7 @@ from onnxperf.render.charts.matrix import Matrix, MatrixCell, MatrixLegend
 from onnxperf.render.charts.plot import Plot, PlotMark, PlotSpan, Series
 from onnxperf.render.charts.spans import SpanItem, Spans
 from onnxperf.render.kit.column import NAME, NS, Column
-from onnxperf.render.kit.page import Drawing, Flow, Heading, Line, Part, Section, Verbatim
+from onnxperf.render.kit.page import Answer, Drawing, Flow, Heading, Line, Part, Section, Verbatim
 from onnxperf.render.kit.table import Footer, Table, plain_table
 from onnxperf.render.web.document import STATIC_ROWS, report_html
 from onnxperf.render.web.markdown import report_markdown
@@ -63,7 +63,7 @@ def story(*parts: Part, topic: str = "model.onnx") -> Story:
     return Story(
         "bench",
         topic,
-        ["It is fast."],
+        [Answer("It is fast.")],
         ["It was disturbed."],
         ["A note."],
         sections,

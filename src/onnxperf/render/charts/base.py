@@ -104,6 +104,11 @@ class Chart(NamedTuple):
         return self.layers[0].picture.kind
 
     @property
+    def is_in_rows(self) -> bool:
+        """Whether its table has the same intervals or bars in its rows: a page then shows the table alone."""
+        return self.kind in ("forest", "bars") and any(column.figure is not None for column in self.table.columns)
+
+    @property
     def height(self) -> int:
         """Pixels in a browser."""
         return max(layer.picture.height for layer in self.layers)

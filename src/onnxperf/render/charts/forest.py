@@ -20,7 +20,7 @@ from onnxperf.render.charts.base import (
     linear_ticks,
     log_ticks,
 )
-from onnxperf.render.kit.comparison import Compared, comparison_table, ends_of
+from onnxperf.render.kit.comparison import Compared, comparison_table, ends_of, with_intervals
 from onnxperf.render.kit.table import On, Table
 from onnxperf.wording.names import name_of, visible
 from onnxperf.wording.numbers import interval, ratio
@@ -97,7 +97,8 @@ def forest_chart(
     drawn = forest(by, rows, effect, limit)
     if not drawn.marks:
         return []
-    return [Chart(title, summary, [Layer(drawn)], table or comparison_table(by, rows), on=on)]
+    shown = comparison_table(by, rows) if table is None else with_intervals(table, by, rows)
+    return [Chart(title, summary, [Layer(drawn)], shown, on=on)]
 
 
 def forests_chart(

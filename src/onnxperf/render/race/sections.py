@@ -20,6 +20,7 @@ from onnxperf.render.race.subjects import (
     CASE,
     COMPARED,
     Look,
+    case_link,
     is_uncertain,
     looks_of,
     outcome_of,
@@ -52,9 +53,8 @@ def cases_sections(cases: Cases, title: str = "Race", on: On = "page") -> list[S
     """What a page shows of a few races; select boxes choose one."""
     sections = [
         Section(title, _race(cases), on),
-        Section("Raw samples", sample_chart(cases), "page"),
-        Section("Single calls", call_charts(cases), "page"),
         Section("Inside a call", part_charts(cases), on),
+        Section("Blocks and single calls", [*sample_chart(cases), *call_charts(cases)], "page", folded=True),
     ]
     return [each for each in sections if each.parts]
 
@@ -71,6 +71,11 @@ def charts_of_races(races: Callable[[Any], Iterable[Case | None]]) -> dict[str, 
 
     makers = {"race": speedup_chart, "samples": sample_chart, "calls": call_charts, "parts": part_charts}
     return {name: named(make) for name, make in makers.items()}
+
+
+def links_in(cases: Sequence[Case]) -> dict[int, str]:
+    """What cases stand for on a page, by their ids."""
+    return {id(case): case_link(label) for label, case in labels_of(cases).items()}
 
 
 def labels_of(cases: Sequence[Case]) -> dict[str, Case]:

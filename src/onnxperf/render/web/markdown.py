@@ -22,7 +22,7 @@ def report_markdown(stories: Sequence[Story]) -> str:
 
 def _story(story: Story) -> Iterator[str]:
     yield f"## {story.kind}: {markdown_text(story.topic)}"
-    yield from (f"**{markdown_text(answer)}**" for answer in story.answers)
+    yield from (f"**{markdown_text(answer.shown)}**" for answer in story.answers)
     yield from (f"> {markdown_text(warning)}" for warning in story.warnings)
     yield from filter(None, [part_markdown(Flow(story.facts))])
     yield from _sections(story.sections)
