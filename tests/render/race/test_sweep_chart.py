@@ -19,7 +19,7 @@ from onnxperf.render.kit.table import grid_of
 from onnxperf.render.race.subjects import looks_of
 from onnxperf.render.race.sweep import sweep_charts
 from onnxperf.render.race.sweep_cells import MOST_PANELS
-from onnxperf.render.race.sweep_lines import lines_charts
+from onnxperf.render.race.sweep_lines import lines_charts, lines_panes
 from onnxperf.render.race.sweep_map import crossover_charts, map_charts
 from onnxperf.render.race.sweep_matrix import times_charts
 from onnxperf.results.bench import BenchResult
