@@ -326,7 +326,7 @@ def test_of_several_subjects_symbols_tell_the_sizes_apart() -> None:
 def test_where_everything_failed_nothing_is_drawn(dims: dict[str, int]) -> None:
     cases = [Case(model="m", dims={"n": size} | {name: by * size for name, by in dims.items()}) for size in (1, 5)]
     bench = examples.bench(*cases)
-    assert in_file(bench) == drawn(lines_panes, bench) == []
+    assert in_file(bench) == lines_panes(panels_of(bench), sweep_models(bench.cases)) == []
 
 
 # ---------------------------------------------------------------- times of every case
