@@ -19,7 +19,7 @@ from onnxperf.render.kit.table import grid_of
 from onnxperf.render.race.subjects import looks_of
 from onnxperf.render.race.sweep import sweep_charts
 from onnxperf.render.race.sweep_cells import MOST_PANELS
-from onnxperf.render.race.sweep_lines import lines_charts
+from onnxperf.render.race.sweep_lines import lines_charts, lines_panes
 from onnxperf.render.race.sweep_map import crossover_charts, map_charts
 from onnxperf.render.race.sweep_matrix import times_charts
 from onnxperf.results.bench import BenchResult
@@ -322,10 +322,11 @@ def test_of_several_subjects_symbols_tell_the_sizes_apart() -> None:
     assert len({(each.color, each.symbol) for each in found}) == len(found)
 
 
-def test_where_everything_failed_the_chart_says_so() -> None:
-    cases = [Case(model="m", dims={"n": 0}), Case(model="m", dims={"n": 5}, status="failed")]
-    (chart,) = in_file(examples.bench(*cases))
-    assert plot(chart).y.title == "nothing was measured"
+@pytest.mark.parametrize("dims", [{}, {"seq": 8}])
+def test_where_everything_failed_nothing_is_drawn(dims: dict[str, int]) -> None:
+    cases = [Case(model="m", dims={"n": size} | {name: by * size for name, by in dims.items()}) for size in (1, 5)]
+    bench = examples.bench(*cases)
+    assert in_file(bench) == lines_panes(panels_of(bench), sweep_models(bench.cases)) == []
 
 
 # ---------------------------------------------------------------- times of every case

@@ -81,8 +81,8 @@ class Layer(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What tells this panel from the others."""
-        return ", ".join(value for value in self.only.values() if value)
+        """What tells this panel from the others; a size alone says nothing."""
+        return ", ".join(f"{name}={each}" if each.isdecimal() else each for name, each in self.only.items() if each)
 
 
 class Chart(NamedTuple):
