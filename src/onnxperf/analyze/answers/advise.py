@@ -26,9 +26,9 @@ class Finding(NamedTuple):
     title: str
     evidence: str
     result: str
-    """What trying gave; empty where nothing could be tried."""
+    """What trying gave; empty if nothing could be tried."""
     action: str
-    """What to do; empty where nothing helped."""
+    """What to do; empty if nothing helped."""
     outcome: TrialOutcome
 
 
@@ -124,8 +124,9 @@ def _in_short(tried: Tried, hazard: Hazard) -> str:
     found = _speed(tried) if gained == "time" else f"{_saved(tried, gained)}, {_speed(tried)}"
     is_tried = tried.outcome != "unexplained" or hazard.kind in _TRIED_AS_SAID
     fix = re.split(r"[,;:]", hazard.remedy)[0] if is_tried else f"with {setting_text(tried.trial)}"
+    other = _not_explained(hazard.share) if tried.outcome == "unexplained" else ""
     about = ", within the tolerances" if tried.trial.approximate else ""
-    return f"{capital(fix)}: {found}{about}"
+    return f"{capital(fix)}: {found}{other}{about}"
 
 
 def notes_on(record: Advice) -> list[str]:

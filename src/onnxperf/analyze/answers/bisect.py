@@ -130,7 +130,7 @@ def _word(record: Bisection, step: BisectStep) -> str:
 
 
 def _makes(record: Bisection, step: BisectStep) -> str:
-    """What an optimiser or a setting does to the model."""
+    """What an optimizer or a setting does to the model."""
     return "changes the outputs" if record.by == "accuracy" else f"makes the model {_word(record, step)}"
 
 
@@ -202,7 +202,7 @@ def _about_operators(record: Bisection) -> str:
 
 
 def _about_outputs(record: Bisection) -> str:
-    """Outputs that differ beside the time or the memory."""
+    """Outputs that differ next to the time or the memory."""
     step = record.steps[0] if record.steps else None
     if step is None or record.by == "accuracy" or not step.differs:
         return ""

@@ -56,7 +56,7 @@ def no_time_for(names: Sequence[str], call_ns: float | None = None) -> list[str]
 
 
 def no_memory_for(names: Sequence[str]) -> list[str]:
-    """A note on libraries that there is no memory for beside the graphs."""
+    """A note on libraries that there is no memory for next to the graphs."""
     return [f"{_left_out(names)}: not enough free memory"] if names else []
 
 

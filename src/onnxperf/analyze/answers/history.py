@@ -99,7 +99,7 @@ def _machines(series: HistorySeries) -> str:
 
 
 def _title(series: HistorySeries, record: History) -> str:
-    """The model, and what sets a series apart where there are several."""
+    """The model, and what sets a series apart if there are several."""
     if len(record.series) == 1:
         return name_of(record.model)
     texts = [(each.name, dims_text(each.dims), each.machine) for each in record.series]

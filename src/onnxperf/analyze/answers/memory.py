@@ -70,7 +70,7 @@ def _above(*subjects: MemorySubject) -> str:
 
 
 def _loading(subject: MemorySubject, needs: dict[str, int]) -> list[str]:
-    """What loading takes, where that is large and more than a call needs."""
+    """What loading takes, if that is large and more than a call needs."""
     load = subject.step("load")
     if load is None or load.increment_bytes <= max(needs[subject.name], LARGE_LOAD_BYTES):
         return []

@@ -37,7 +37,7 @@ def profile_answer(profile: Profile) -> str:
 
 
 def overhead_words(overhead: float | None) -> str:
-    """What the profiler adds to a call, as the first sentence of an answer; empty where that is little, or unknown."""
+    """What the profiler adds to a call, as the first sentence of an answer; empty if that is little, or unknown."""
     if overhead is None or overhead < LARGE_OVERHEAD:
         return ""
     longer = f"With the profiler, a call takes {ratio(overhead)} as long"

@@ -74,7 +74,8 @@ def _about_speed(record: Quantization) -> str:
         slower, decided = found.inverse(), found.verdict == "slower"
         size_of_it = f"{_ratio(slower, 'as long as float32')}{_times(record)}"
         doubt = "" if decided else f" ({': '.join(filter(None, ['undecided', found.reason]))})"
-        return f"int8 {'takes' if decided else 'seems to take'} {size_of_it}, with {best}, the best candidate{doubt}."
+        takes = "takes" if decided else "seems to take"
+        return f"int8 {takes} {size_of_it}, with {best}, the best candidate{doubt}. Nothing was chosen."
     if found.verdict == "equivalent":
         known = "as fast as float32"
     else:

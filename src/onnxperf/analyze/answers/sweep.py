@@ -17,7 +17,7 @@ from onnxperf.wording.units import units_text
 
 NOT_COMPARED = "the case compared both only with another subject"
 _MOST_ORDERS = 3
-"""Dimensions up to which every order of joining neighbours is tried."""
+"""Dimensions up to which every order of joining neighbors is tried."""
 _MOST_NAMES = 3
 _FEW_ROUNDS = re.compile(r"(only )?\d+ rounds?\b|too few rounds")
 """How reasons begin that name too few rounds."""
@@ -25,7 +25,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def why_undecided(subject: Subject) -> str:
-    """What a verdict lacks; empty where there is one."""
+    """What a verdict lacks; empty if there is one."""
     if subject.verdict not in ("undecided", None):
         return ""
     low, high = subject.speedup_low, subject.speedup_high
@@ -103,8 +103,8 @@ _WORDS: Mapping[str, Callable[[Sequence[SweepRow]], str]] = {"won": _won, "kept"
 
 def _speedups(rows: Sequence[SweepRow]) -> tuple[str, str]:
     """The smallest and the largest speedup as the table shows them, and what their intervals span."""
-    values = sorted(row.duel.speedup for row in rows if row.duel.speedup is not None)
-    texts = list(dict.fromkeys([ratio(values[0]), ratio(values[-1])]))
+    duels = sorted((row.duel for row in rows if row.duel.speedup is not None), key=lambda duel: duel.speedup or 0.0)
+    texts = list(dict.fromkeys(_speedup(duel) for duel in (duels[0], duels[-1])))
     lows = [row.duel.low for row in rows if row.duel.low is not None]
     highs = [row.duel.high for row in rows if row.duel.high is not None]
     if len(lows) < len(rows) or len(highs) < len(rows):
@@ -113,6 +113,11 @@ def _speedups(rows: Sequence[SweepRow]) -> tuple[str, str]:
     units = units_text((each.unit, each.units) for row in rows for each in row.case.subjects if each.name == row.rival)
     rest_on = f"{'' if len(rows) == 1 else ', each'} from {units}" if units else ""
     return " to ".join(texts), f" (95 % {word} {interval(min(lows), max(highs))}{rest_on})"
+
+
+def _speedup(duel: Duel) -> str:
+    """With the decimals that its interval deserves."""
+    return ratio(duel.speedup, None if duel.low is None or duel.high is None else (duel.low, duel.high))
 
 
 def _peers(rows: Sequence[SweepRow]) -> str:
@@ -152,7 +157,7 @@ def _lacks_rounds(duel: Duel) -> bool:
 
 
 def reason_lines(rows: Sequence[SweepRow]) -> list[str]:
-    """Why times are missing, and why rivals beside the best are undecided: `batch=16 seq=500: torch oom: …`."""
+    """Why times are missing, and why rivals next to the best are undecided: `batch=16 seq=500: torch oom: …`."""
     missing: dict[str, list[SweepRow]] = {}
     for row in rows:
         for reason in _missing(row.case):
@@ -194,7 +199,7 @@ def _other_undecided(rows: Sequence[SweepRow]) -> list[str]:
 
 
 Box = tuple[tuple[int, int], ...]
-"""Of each dimension the first and the last of neighbouring sizes, by their number in ascending order."""
+"""Of each dimension the first and the last of neighboring sizes, by their number in ascending order."""
 
 
 class Stretch(NamedTuple):
@@ -236,7 +241,7 @@ def _number(sizes: Sequence[int], size: int | None) -> int:
 
 
 def _boxes(places: Sequence[tuple[int, ...]]) -> list[Box]:
-    """The fewest boxes that joining neighbours along one dimension after the other leads to."""
+    """The fewest boxes that joining neighbors along one dimension after the other leads to."""
     count = len(places[0])
     orders = permutations(range(count)) if count <= _MOST_ORDERS else [tuple(range(count))]
     found: list[list[Box]] = []

@@ -144,7 +144,7 @@ def _amount(record: Tuning, value: float | None) -> str:
 
 
 def _about_approximate(record: Tuning) -> str:
-    """The best of those that change the outputs a little, where it was not chosen."""
+    """The best of those that change the outputs a little, if it was not chosen."""
     rows = [row for row in record.rows if row.choice.approximate and row.status == "ok" and row.speedup]
     if not rows or (record.winner is not None and record.winner.approximate):
         return ""

@@ -70,7 +70,7 @@ class Filter(NamedTuple):
     column: int | None = None
     """Place of these values in the table behind the chart, whose rows it chooses, too."""
     everything: str = ""
-    """What the choice of all is called; empty where exactly one is shown."""
+    """What the choice of all is called; empty if exactly one is shown."""
 
 
 class Layer(NamedTuple):
@@ -81,8 +81,8 @@ class Layer(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What tells this panel from the others."""
-        return ", ".join(value for value in self.only.values() if value)
+        """What tells this panel from the others; a size alone says nothing."""
+        return ", ".join(f"{name}={each}" if each.isdecimal() else each for name, each in self.only.items() if each)
 
 
 class Chart(NamedTuple):

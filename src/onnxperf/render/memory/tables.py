@@ -56,7 +56,7 @@ Row = tuple[MemoryCase, MemorySubject]
 
 
 def subjects_table(record: Memory) -> Table[Row]:
-    """A row per case and subject with all that was measured of it."""
+    """A row per case and subject with all its measurements."""
     columns = [each.of(lambda row: row[1]) for each in (_SUBJECT, *_PEAKS, *_PAGES, *_REST)]
     return Table([*_CASE, *columns], _rows(record))
 

@@ -33,7 +33,7 @@ from onnxperf.wording.nodes import renamed_text
 from onnxperf.wording.numbers import count, microseconds
 
 Times = tuple[float | None, float | None]
-"""Of both sides; None where a side executes nothing of it."""
+"""Of both sides; None if a side executes nothing of it."""
 Changed = DiffSum | SourceChange
 """What takes time on both sides, or on one of them."""
 
@@ -101,13 +101,13 @@ def times_of(row: Changed) -> Times:
 
 
 def change_us(times: Times) -> float:
-    """Below 0 where time was won."""
+    """Below 0 if the second side is faster."""
     before, after = times
     return (after or 0.0) - (before or 0.0)
 
 
 def ratio_of(before: float | None, after: float | None) -> float | None:
-    """How many times as fast the second side is."""
+    """Speedup of the second side."""
     return before / after if before is not None and after is not None and after > 0 else None
 
 

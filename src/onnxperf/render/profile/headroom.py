@@ -44,7 +44,7 @@ MOST_ROWS = 2_000
 """Rows of a table on a page."""
 _BARS = 16
 _LABELS = 6
-"""Nodes with a name beside their point."""
+"""Nodes with a name next to their point."""
 _TALL = 440
 _AROUND = (2.0, 3.0)
 """How far roofs reach beyond the outermost nodes, as a factor."""

@@ -123,7 +123,7 @@ def _original(group: SourceGroup) -> str:
 
 
 def _executed(group: SourceGroup) -> str:
-    """The executed nodes; of a duplicate the one that was kept."""
+    """The executed nodes; of a duplicate the one kept."""
     kept = f"= {name_of(group.same_as)}" if group.same_as else ""
     return members(group.executed_ops, group.executed) if group.executed else kept
 

@@ -87,7 +87,7 @@ def search_text(plan: EinsumPlan) -> str:
 
 
 def winner_texts(plan: EinsumPlan) -> list[str]:
-    """The graph that was chosen, unless the answer names it, and the equation in its letter order."""
+    """The chosen graph, unless the answer names it, and the equation in its letter order."""
     order = f"letter order of {plan.best_equation}" if plan.best_equation else ""
     graph = "" if plan.graph in plan.answer else f"Chosen graph: {plan.graph}"
     return [text for text in (graph, order) if text]

@@ -37,7 +37,7 @@ def _quickest(subjects: Sequence[Subject]) -> Amount:
 
 
 def verdict_of(case: Case) -> str:
-    """What the answer about a race rests on: the verdict of its only rival, or what was found of several."""
+    """What the answer about a race rests on: the verdict of its only rival, or the findings about several."""
     rivals = [each for each in case.subjects if each.speedup is not None and each.verdict != "baseline"]
     if not any(each.time_ns is not None for each in case.subjects):
         return "failed"

@@ -137,7 +137,7 @@ def _title(model: SweepModel, several: bool) -> str:
 
 
 def _told(bench: Bench, models: Sequence[SweepModel], answer: str) -> list[Part]:
-    """How many cases each subject wins, the winners of stretches of sizes, where there is none, and the notes."""
+    """How many cases each subject wins, the winners of stretches of sizes, if there is none, and the notes."""
     winners = _named(models, [each.winners for each in models], ", ")
     undecided = _named(models, [each.undecided for each in models], ": ")
     told: list[Part] = [INTERRUPTED] if any(case.interrupted for case in bench.cases) else []

@@ -19,8 +19,8 @@ from onnxperf.wording.numbers import NOTHING, count, duration
 
 _LOG_SIZES = 8.0
 """From this ratio of the largest to the smallest size on, their axis is logarithmic."""
-_LANE = 0.06
-"""Height of a lane of crosses above the times, in parts of the axis."""
+_LANE, _LANES = 0.1, 0.4
+"""Height of a lane of crosses above the times, and of all lanes at most, in parts of the axis."""
 _MOST_TICKS = 14
 _TALL, _SMALL = 380, 260
 _MOST_MULTIPLES = 12
@@ -52,17 +52,20 @@ def lines_charts(panels: Sequence[SweepPanel], models: Sequence[SweepModel]) -> 
         for dim in panel.dims[:1]:
             found.setdefault(dim, []).append(panel)
     looks, several = looks_in(models), len(models) > 1
-    return [_chart(dim, own, looks, several) for dim, own in found.items()]
+    return [chart for dim, own in found.items() for chart in _charts(dim, own, looks, several)]
 
 
-def _chart(dim: str, panels: Sequence[SweepPanel], looks: Looks, several: bool) -> Chart:
+def _charts(dim: str, panels: Sequence[SweepPanel], looks: Looks, several: bool) -> list[Chart]:
+    """A chart over one dimension; none if nothing was measured."""
     pictures = [_picture(dim, panel, looks) for panel in panels]
     places = [place for each in pictures for line in each.lines for _, place in line.places]
+    if not _times(places):
+        return []
     layers = [Layer(_plot(dim, each.lines), each.only) for each in pictures]
     shown, rest = panels_for(layers, every=False)
     boxes = [Filter(MODEL, (), 0)]
     title, summary = f"Time over {name_of(dim)}", _summary(dim, places) + rest
-    return boxed_chart(title, summary, shown, boxes, times_table(places), several)
+    return [boxed_chart(title, summary, shown, boxes, times_table(places), several)]
 
 
 def lines_panes(panels: Sequence[SweepPanel], models: Sequence[SweepModel]) -> list[Chart]:
@@ -77,20 +80,26 @@ def _multiples(dim: str, panel: SweepPanel, looks: Looks, several: bool) -> list
     whole, found = _plot(dim, every), []
     for size, cases in list(slices.items())[:_MOST_MULTIPLES]:
         lines = _lines(dim, panel, cases, looks)
+        places = [place for line in lines for _, place in line.places]
+        if not _times(places):
+            continue
         picture = replace(_plot(dim, lines), x=whole.x, y=whole.y, tall=_SMALL)
         title = ", ".join(filter(None, [panel.title if several else "", f"time over {name_of(dim)}", size]))
-        summary = _summary(dim, [place for line in lines for _, place in line.places])
-        found.append(chart(capital(title), summary, picture, Table([], [])))
+        found.append(chart(capital(title), _summary(dim, places), picture, Table([], [])))
     return found
 
 
+def _times(places: Sequence[Place]) -> list[float]:
+    return [place.ns for place in places if place.ns is not None]
+
+
 def _summary(dim: str, places: Sequence[Place]) -> str:
-    known = [place.ns for place in places if place.ns is not None]
+    known = _times(places)
     subjects = len({place.name for place in places})
-    span = f", {duration(min(known))} to {duration(max(known))}" if known else ""
+    span = f", {duration(min(known))} to {duration(max(known))}"
     has_bands = any(place.ends for place in places)
     bands = ", in bands of its 95 % CI" if has_bands else "; there were too few rounds for intervals"
-    summary = f"Time of a call over {name_of(dim)} for {count(subjects, 'subject')}{span}{bands if known else ''}."
+    summary = f"Time of a call over {name_of(dim)} for {count(subjects, 'subject')}{span}{bands}."
     return summary + (" Crosses on top are cases without a time." if len(known) < len(places) else "")
 
 
@@ -152,7 +161,8 @@ def _lanes(values: Sequence[float], number: int) -> list[float]:
     """Heights of crosses above all times, a lane for each line."""
     if not values:
         return [(lane + 1) / (number + 1) for lane in range(number)]
-    step = max((max(values) / min(values)) ** _LANE, 1 + _LANE)
+    lane = min(_LANE, _LANES / max(number, 1))
+    step = max((max(values) / min(values)) ** lane, 1 + lane)
     return [max(values) * step ** (lane + 1) for lane in range(number)]
 
 

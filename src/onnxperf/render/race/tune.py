@@ -94,7 +94,7 @@ def pareto_table(record: Tuning) -> Table[TuneRow]:
 
 
 def confirmation_table(record: Tuning) -> Table[Raced]:
-    """The subjects of the confirming race; none where there was none."""
+    """The subjects of the confirming race; none if there was none."""
     return race_table(raced({} if record.confirmation is None else {"": record.confirmation}))
 
 

@@ -23,7 +23,7 @@ def session_of(data: dict[str, object]) -> Session:
 
 
 def tree_part(session: Session, everything: bool = False) -> Verbatim:
-    """The tree for a page, with pyinstrument's colours on a terminal."""
+    """The tree for a page, with pyinstrument's colors on a terminal."""
     return Verbatim(tree_text(session, everything), tree_text(session, everything, color=True))
 
 
