@@ -44,7 +44,10 @@ REDUCED = OperatorChange(op_name="ReduceL1", before_us=100.0, after_us=500.0)
     ("changes", "said"),
     [
         ({}, "ort 1.22 is the first release that is slower: it takes 2.00× as long as ort 1.21 (95 % CI 1.90–2.10)."),
-        ({"operators": (REDUCED,)}, "ReduceL1 (100 µs before, 500 µs after) accounts for it, in profiles of one inference."),
+        (
+            {"operators": (REDUCED,)},
+            "ReduceL1 (100 µs before, 500 µs after) accounts for it, in profiles of one inference.",
+        ),
         ({"by": "memory"}, "that needs more memory: it needs 2.00× the memory of ort 1.21 (2 MB against 1 MB)."),
         ({"over": "settings", "causes": ("arena=off",)}, "arena=off makes the model slower: it takes 2.00× as long"),
         (
@@ -57,7 +60,10 @@ REDUCED = OperatorChange(op_name="ReduceL1", before_us=100.0, after_us=500.0)
             "No difference: ort 1.23 and ort 1.20 take the same",
         ),
         ({"outcome": "other way", "change": "better"}, "No change for the better: ort 1.23 takes 2.00× as long"),
-        ({"outcome": "undecided", "steps": (replace(ENDS, side="undecided"),)}, "Undecided if ort 1.20 and ort 1.23 differ."),
+        (
+            {"outcome": "undecided", "steps": (replace(ENDS, side="undecided"),)},
+            "Undecided if ort 1.20 and ort 1.23 differ.",
+        ),
         ({"outcome": "too few", "steps": ()}, "Nothing was compared"),
         ({"interrupted": True, "steps": (ENDS,)}, "the change is after ort 1.21, at ort 1.22 or before"),
         (

@@ -154,9 +154,7 @@ def test_a_rival_that_is_proven_faster_comes_before_one_that_only_seems_so() -> 
     ]
     (model,) = sweep_models([sweeps.case(*subjects, dims={"batch": 1})])
     assert (model.rows[0].rival, model.rows[0].winner) == ("tf", "tf")
-    assert plain(model.winners) == [
-        "batch=1: tf is 1.25x as fast as ort (95 % CI 1.23-1.27); torch may be as fast."
-    ]
+    assert plain(model.winners) == ["batch=1: tf is 1.25x as fast as ort (95 % CI 1.23-1.27); torch may be as fast."]
     assert model.reasons == ["batch=1: torch undecided: the 95 % CI includes 1"]
 
 
@@ -169,8 +167,7 @@ def test_a_baseline_wins_only_where_every_rival_is_slower() -> None:
     ]
     (model,) = sweep_models(cases)
     assert plain(model.winners) == [
-        "batch=1 to 2: ort is fastest: the best rival is 0.80x to 0.90x as fast "
-        "(95 % CI within 0.79-0.91)."
+        "batch=1 to 2: ort is fastest: the best rival is 0.80x to 0.90x as fast (95 % CI within 0.79-0.91)."
     ]
     assert model.undecided == ["No winner at batch=4: torch is undecided: the 95 % CI includes 1."]
 

@@ -191,9 +191,7 @@ def test_a_baseline_that_fails_decides_nothing() -> None:
     assert limit.reason == "the baseline failed: X is not contiguous"
     control = judge.control_in(case)
     assert judge.outcome_of([limit]) == "undecided"
-    assert (
-        gate_answer(record(limit, controls=(control,))) == "CANNOT TELL: the baseline failed: X is not contiguous."
-    )
+    assert gate_answer(record(limit, controls=(control,))) == "CANNOT TELL: the baseline failed: X is not contiguous."
 
 
 def test_an_undecided_limit_does_not_repeat_the_reason_of_another_question() -> None:

@@ -73,8 +73,7 @@ def test_time_and_share_of_every_operator_are_whole_at_every_width(width: int) -
 def test_the_heading_and_the_session_come_first() -> None:
     lines = printed(profiles.profile(), 200).splitlines()
     assert lines[0] == (
-        "resnet.onnx · Intel Xeon Platinum 8370C (AVX512) · 2 threads · level all · "
-        "onnxruntime 1.31.1 · 6 iterations"
+        "resnet.onnx · Intel Xeon Platinum 8370C (AVX512) · 2 threads · level all · onnxruntime 1.31.1 · 6 iterations"
     )
     assert "model loading 3.21 ms · session initialization 45.1 ms · first inference 27.0 ms" in lines[1]
     measured = "measured inference 9.00 ms (1.03 times the sum of nodes: interference and time outside nodes)"

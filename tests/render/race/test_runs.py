@@ -119,7 +119,9 @@ def test_subjects_that_can_be_compared_have_a_mark_and_the_file_has_all_of_them(
     result = ComparisonResult(RunComparison(first="a1", second="b2", rows=(yardstick, row(), lost)))
     (chart,) = result.charts()
     forest: Any = chart.layers[0].picture
-    assert [(mark.name, mark.label) for mark in forest.marks] == [("old.onnx, then new.onnx, batch=8", "1.20× ✓ faster")]
+    assert [(mark.name, mark.label) for mark in forest.marks] == [
+        ("old.onnx, then new.onnx, batch=8", "1.20× ✓ faster")
+    ]
     assert result.to_df()["verdict"].tolist() == ["yardstick", "faster", ""]
     assert "b2 against a1" in result.to_html()
 
