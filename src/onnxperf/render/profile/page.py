@@ -78,7 +78,7 @@ def _on_screen(profile: Profile, top: int) -> dict[str, Sequence[Any]]:
 
 
 def profile_facts(profile: Profile) -> list[str]:
-    """Where it was measured."""
+    """If it was measured."""
     machine = profile.machine
     return [
         *session_facts(profile.session),
