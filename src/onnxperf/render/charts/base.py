@@ -70,7 +70,7 @@ class Filter(NamedTuple):
     column: int | None = None
     """Place of these values in the table behind the chart, whose rows it chooses, too."""
     everything: str = ""
-    """What the choice of all is called; empty where exactly one is shown."""
+    """What the choice of all is called; empty if exactly one is shown."""
 
 
 class Layer(NamedTuple):
@@ -106,7 +106,8 @@ class Chart(NamedTuple):
     @property
     def is_in_rows(self) -> bool:
         """Whether its table has the same intervals or bars in its rows: a page then shows the table alone."""
-        return self.kind in ("forest", "bars") and any(column.figure is not None for column in self.table.columns)
+        has_figures = any(column.figure is not None for column in self.table.columns)
+        return self.kind == "forest" or (self.kind == "bars" and has_figures)
 
     @property
     def height(self) -> int:

@@ -55,7 +55,7 @@ ELSEWHERE: Table[Any] = Table([], [])
 
 
 def operator_colors(profile: Profile) -> dict[str, int]:
-    """A color for each of the most costly operators, the same in all charts; all others are grey."""
+    """A color for each of the most costly operators, the same in all charts; all others are gray."""
     costly = sorted(profile.operators, key=lambda each: -each.usual_us)
     return dict(zip((each.op_name for each in costly), SUBJECT_COLORS, strict=False))
 

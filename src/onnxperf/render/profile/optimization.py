@@ -123,7 +123,7 @@ def _original(group: SourceGroup) -> str:
 
 
 def _executed(group: SourceGroup) -> str:
-    """The executed nodes; of a duplicate the one that was kept."""
+    """The executed nodes; of a duplicate the one kept."""
     kept = f"= {name_of(group.same_as)}" if group.same_as else ""
     return members(group.executed_ops, group.executed) if group.executed else kept
 
@@ -144,7 +144,7 @@ def _groups(record: Optimization, most: int | None) -> Iterator[Line]:
 
 def _became(group: SourceGroup) -> str:
     before, after = nodes_text(group.sources, group.source_ops), nodes_text(group.executed, group.executed_ops)
-    return f"{inside(group)}{f'{before} -> {after}' if before else after}"
+    return f"{inside(group)}{f'{before} → {after}' if before else after}"
 
 
 _HEADINGS = {"fused": "Fused", "inserted": "Inserted", **TIMELESS, "unattributed": "Of unknown origin"}

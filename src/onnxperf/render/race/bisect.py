@@ -44,9 +44,18 @@ def bisect_page(record: Bisection) -> Page:
         Heading(record.model, [*facts, *cpu]),
         Section("Comparisons", steps),
         Section("Operators behind it", operators_charts(record), "page"),
-        *answered(record.answer, record.notes, record.interrupted),
+        *answered(record.answer, record.notes, record.interrupted, _verdict(record)),
         *(cases_sections(raced, "Races") if raced else []),
     ]
+
+
+def _verdict(record: Bisection) -> str:
+    """What the last comparison says of a cause, or why there is none."""
+    if record.outcome not in ("found", "range"):
+        return {"same": "equivalent", "other way": ""}.get(record.outcome, "undecided")
+    if record.by == "accuracy":
+        return "differs"
+    return "slower" if (record.steps[-1].ratio or 1.0) > 1 else "faster"
 
 
 def _numbered(record: Bisection) -> list[NumberedStep]:

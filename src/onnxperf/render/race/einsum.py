@@ -53,9 +53,16 @@ def plan_page(plan: EinsumPlan, row_notes: Sequence[str] = ()) -> Page:
         Flow(winner_texts(plan)),
         Section(_RACE, [*raced, Line(_LEGEND, "dim"), *_below(plan, row_notes)] if table.rows else []),
         Section("Letter orders", orders_charts(plan), "page"),
-        *answered(plan.answer, plan_notes(plan), plan.interrupted),
+        *answered(plan.answer, plan_notes(plan), plan.interrupted, _verdict(plan)),
         *(each for each in race if each.title != _RACE),
     ]
+
+
+def _verdict(plan: EinsumPlan) -> str:
+    """What the race found about graphs other than its baseline."""
+    subjects = plan.race.subjects if plan.race is not None else ()
+    found = {each.verdict for each in subjects if each.name != plan.limit}
+    return next((each for each in ("faster", "undecided", "equivalent", "slower") if each in found), "")
 
 
 def plan_facts(plan: EinsumPlan) -> list[str]:
@@ -80,7 +87,7 @@ def search_text(plan: EinsumPlan) -> str:
 
 
 def winner_texts(plan: EinsumPlan) -> list[str]:
-    """The graph that was chosen, and the equation in its letter order."""
+    """The chosen graph, and the equation in its letter order."""
     order = f"letter order of {plan.best_equation}" if plan.best_equation else ""
     return [text for text in (f"Chosen graph: {plan.graph}", order) if text]
 

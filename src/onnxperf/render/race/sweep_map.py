@@ -207,7 +207,7 @@ def _leader(row: SweepRow) -> str:
 
 
 class _Said(NamedTuple):
-    """What a cell says: who wins, by which duel, in a word or two, and in its tooltip."""
+    """What a cell says: who wins, by which comparison, in a word or two, and in its tooltip."""
 
     winner: str | None
     leading: str

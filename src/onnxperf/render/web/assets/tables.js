@@ -1,7 +1,7 @@
 "use strict";
 // Tables that can be sorted, searched and walked through; of long ones, rows are made when they are wanted.
 onnxperf.startTables = () => {
-  const first = 25;  // rows that are shown at once: what comes below a table should not be far away
+  const first = 12;  // rows that are shown at once: what comes below a table should not be far away
   const step = 300;  // rows that each click adds
   const short = 8;  // rows up to which nobody needs a search
 
