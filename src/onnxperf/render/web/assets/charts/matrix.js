@@ -46,7 +46,8 @@ onnxperf.painters.matrix = (picture, look, { width, figure, redraw }) => {
     used += wide;
     return [used - wide, line];
   });
-  const above = legend.length ? 24 + 20 * line : 0;
+  const more = 20 * line;
+  const above = legend.length ? 24 + more : 0;
   const entry = (found, place) => ({
     type: "group",
     left: 8 + places[place][0],
@@ -59,7 +60,7 @@ onnxperf.painters.matrix = (picture, look, { width, figure, redraw }) => {
   });
   const interval = Math.ceil(15 / each) - 1;
   return {
-    extra: lean + above - 20 * legend.length,
+    extra: lean + more,
     grid: { left, right, top: above + lean + (columnName ? 50 : 30), bottom: 14 },
     tooltip: { trigger: "item", formatter: ({ dataIndex }) => cells[dataIndex].words },
     xAxis: onnxperf.axis(look, columnName, {
