@@ -122,7 +122,7 @@ onnxperf.freePlaces = (width, height) => {
   };
   // Next to a sign: on its right, else above, left, below, or askew; further away only with a line that leads there.
   const nearest = ([x, y], radius, wide, high, others) => {
-    const found = [3, 12, 24, 40, 60].flatMap((far) => {
+    const found = [3, 12, 24, 40, 60, 90].flatMap((far) => {
       const away = radius + far;
       const [right, left, middle] = [x + away, x - away - wide, x - wide / 2];
       const [above, below, level] = [y - away - high, y + away, y - high / 2];

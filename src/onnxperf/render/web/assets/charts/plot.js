@@ -240,14 +240,14 @@ onnxperf.plot = {
     const size = (text) => onnxperf.textWidth(text, 11);
     const named = series.flatMap((each) => each.xs.map((x, point) => ({ each, x, point })).filter(({ point }) => each.labels[point] && each.ys[point] !== null));
     named.sort((one, other) => at.sizeOf(other.each, other.point) - at.sizeOf(one.each, one.point));
-    const level = ({ free, place }, { y, label }) => {
+    const level = ({ free, place, signs }, { y, label }) => {
       const text = onnxperf.fitted(label, at.across, 11);
       const middle = place(0, y)[1];
       for (let x = at.across - size(text) - 2; x >= 0; x -= 8) {
         const box = [middle - 2 - high, middle + 2].map((boxY) => ({ x, y: boxY, wide: size(text), high })).find(free.isFree);
         if (box) return { text, box, name: "" };
       }
-      return null;
+      return near({ free, signs }, [at.across - 1, middle], 0, text, "");
     };
     const near = ({ free, signs }, middle, radius, text, name) => {
       const isOther = (box) => Math.hypot(box.x + box.wide / 2 - middle[0], box.y + box.high / 2 - middle[1]) > radius;
