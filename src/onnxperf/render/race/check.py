@@ -63,16 +63,27 @@ def differences_table(check: Check) -> Table[Difference]:
     return Table(DIFFERENCE, check.outputs, style=lambda row: "" if row.equal else "yellow")
 
 
+def _verdict(difference: Difference) -> str:
+    return faced("differs") if not difference.equal else f"{sign_of('passed')} agrees"
+
+
+def _how_many(difference: Difference) -> str:
+    """Of elements that could be compared."""
+    if not difference.equal and not difference.differing:
+        return NOTHING
+    return f"{grouped(difference.differing)} of {grouped(difference.elements)}"
+
+
 DIFFERENCE: list[Column[Difference]] = [
     Column("name", "output", lambda row: row.name, NAME, room=16),
-    Column("equal", "", lambda row: row.equal, FLAG, text=lambda row: _verdict(row), untitled=True),
+    Column("equal", "", lambda row: row.equal, FLAG, text=_verdict, untitled=True),
     for_files("elements", lambda row: row.elements, WHOLE),
     Column(
         "differing",
         "differing",
         lambda row: row.differing,
         WHOLE,
-        text=lambda row: _how_many(row),
+        text=_how_many,
     ),
     for_files("differs_by", lambda row: row.differs_by, NUMBER),
     for_files("differs_at", lambda row: row.differs_at),
@@ -84,17 +95,6 @@ DIFFERENCE: list[Column[Difference]] = [
     for_files("reason", lambda row: row.reason),
 ]
 """What is known of each output."""
-
-
-def _verdict(difference: Difference) -> str:
-    return faced("differs") if not difference.equal else f"{sign_of('passed')} agrees"
-
-
-def _how_many(difference: Difference) -> str:
-    """Of elements that could be compared."""
-    if not difference.equal and not difference.differing:
-        return NOTHING
-    return f"{grouped(difference.differing)} of {grouped(difference.elements)}"
 
 
 def differences_charts(check: Check) -> list[Chart]:

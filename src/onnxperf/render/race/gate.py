@@ -102,6 +102,11 @@ def _limit(row: GateRow) -> float | None:
     return row.limit if isinstance(row, GateLimit) else None
 
 
+def _limit_text(row: GateRow) -> str:
+    """With all of its digits; a control has none."""
+    return "" if (limit := _limit(row)) is None else significant(limit, 4)
+
+
 COMPARED: Compared[GateRow] = Compared(
     name=lambda row: " ".join(filter(None, [_measure(row), dims_text(row.dims)])),
     of=_compared,
@@ -114,7 +119,7 @@ COMPARED: Compared[GateRow] = Compared(
     after=("new", "new"),
     amount_text=lambda row, amount: _AMOUNTS[_measure(row)](amount),
     format=FACTOR,
-    more=(Column("limit", "limit", _limit, FACTOR),),
+    more=(Column("limit", "limit", _limit, FACTOR, text=_limit_text),),
     color=_color,
     tooltip=lambda row: "" if _limit(row) is None else f"limit {significant(_limit(row) or 0.0, 4)}",
 )

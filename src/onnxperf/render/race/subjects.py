@@ -27,7 +27,7 @@ from onnxperf.render.kit.comparison import STATUS_STYLES, VERDICT_STYLES, Compar
 from onnxperf.render.kit.figure import Figure, share_figure
 from onnxperf.render.kit.table import Table
 from onnxperf.wording.names import name_of
-from onnxperf.wording.numbers import duration, grouped, whole_percent
+from onnxperf.wording.numbers import NOTHING, duration, grouped, whole_percent
 from onnxperf.wording.verdicts import faced
 
 CASE = "case"
@@ -137,6 +137,11 @@ def _outcome_style(subject: Subject) -> str:
     return styles.get(outcome_of(subject), "" if subject.status == "ok" else "red")
 
 
+def _if_comparable(text: Callable[[Subject], str], other: str = NOTHING) -> Callable[[Subject], str]:
+    """The speed of what computes something else is not compared."""
+    return lambda subject: text(subject) if subject.status != "differs" else other
+
+
 _SHOWN = Compared(name=COMPARED.name, of=COMPARED.of, word=outcome_of, style=_outcome_style)
 _RATIO, _WITHIN, _OUTCOME = ratio_columns(_SHOWN)
 COLUMNS: list[Column[Subject]] = [
@@ -153,8 +158,8 @@ COLUMNS: list[Column[Subject]] = [
     *field_columns(Subject, ("p99_low_ns", "p99_high_ns")),
     _field("max_ns", "max", NS, 180),
     _field("items_per_s", "items/s", RATE, 98),
-    _RATIO,
-    _WITHIN,
+    _RATIO._replace(text=_if_comparable(_SHOWN.ratio_text)),
+    _WITHIN._replace(text=_if_comparable(_SHOWN.interval_text, "")),
     _OUTCOME._replace(value=attrgetter("verdict")),
     *field_columns(Subject, ("status",)),
     *field_columns(Subject, ("reason",)),
