@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, cast
 
 from fastapi import Path, Query, Request
+from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 
 import onnxperf
+from onnxperf.api.overview import label_history, overview, since_text
 from onnxperf.errors import BadOption, DamagedRun
-from onnxperf.records.runs import KeptRun
+from onnxperf.records.overview import ModelNow, Overview
+from onnxperf.records.runs import KeptRun, RunComparison
 from onnxperf.results.base import Result
-from onnxperf.results.runs import ComparisonResult
 from onnxperf.store import Store
+from onnxperf.store.histories import SeriesSearch
 from onnxperf.store.search import (
     FilterValues,
     FoundRun,
@@ -24,11 +27,15 @@ from onnxperf.store.search import (
     filter_values,
     known_models,
     search_runs,
-    with_machines,
+    with_figures,
 )
 from onnxperf.wording.names import capital, name_of
 
 LONGEST_TEXT = 300
+NEWEST = 100
+"""Maximum number of runs per series in the overview and in a history: change points rarely need more."""
+GROUPS = ("day", "version", "commit", "machine")
+"""Groups of a history."""
 
 SearchText = Annotated[
     str,
@@ -43,8 +50,22 @@ StatusName = Annotated[
 ]
 MachineName = Annotated[str, Query(max_length=LONGEST_TEXT, description="Only runs on this model of processor.")]
 Tag = Annotated[str, Query(max_length=LONGEST_TEXT, description="Only runs with this tag: name=value, or its name.")]
+Branch = Annotated[str, Query(max_length=LONGEST_TEXT, description="Only runs of this Git branch.")]
+Since = Annotated[
+    str,
+    Query(max_length=LONGEST_TEXT, description="Only runs since a date such as 2026-11-03, or of the last days: 30d."),
+]
+Sort = Annotated[
+    Literal["started", "time", "speedup", "verdict", "machine", "commit", "kind", "model", "status"],
+    Query(description="Sort runs by this."),
+]
+Order = Annotated[
+    Literal["", "asc", "desc"],
+    Query(description="Sort order [default: newest, fastest, largest speedup or best verdict first, else ascending]."),
+]
 RunName = Annotated[str, Query(max_length=LONGEST_TEXT, description="A run id, the start of one, or last.")]
 RunPath = Annotated[str, Path(max_length=LONGEST_TEXT, description="A run id, the start of one, or last.")]
+ModelPath = Annotated[str, Path(max_length=LONGEST_TEXT, description="The label of a model.")]
 ModelName = Annotated[str, Query(max_length=LONGEST_TEXT, description="The label of a model.")]
 Newest = Annotated[int, Query(ge=0, le=10**6, description="Only the newest runs of each series; 0 means all.")]
 GroupBy = Annotated[
@@ -62,10 +83,26 @@ def store_of(request: Request) -> Store:
     return store
 
 
-def listed(store: Store, wanted: RunSearch, limit: int, offset: int) -> FoundRuns:
+def listed(
+    store: Store, wanted: RunSearch, limit: int, offset: int, sort: str = "started", order: str = ""
+) -> FoundRuns:
     """A page of runs."""
+    wanted = replace(wanted, since=since_text(wanted.since))
     with store.reading() as connection:
-        return search_runs(connection, wanted, limit, offset)
+        return search_runs(connection, wanted, limit, offset, sort, None if not order else order == "desc")
+
+
+def overview_of(store: Store, machine: str = "", branch: str = "", since: str = "") -> Overview:
+    """The models, what needs attention, and the latest gates."""
+    return overview(store, SeriesSearch(machine=machine, branch=branch, since=since, newest=NEWEST))
+
+
+def model_now(store: Store, model: str) -> ModelNow:
+    """The case of a model that was measured last."""
+    found = overview(store, SeriesSearch(model=model, newest=NEWEST)).models if model else ()
+    if not found:
+        raise HTTPException(404, f"No race of {name_of(model)} found.")
+    return max(found, key=lambda each: each.started)
 
 
 def choices(store: Store) -> FilterValues:
@@ -96,7 +133,7 @@ def _in(store: Store, **others: Any) -> dict[str, Any]:
 
 def result_of(store: Store, name: str) -> Result[Any]:
     """The result of a run, as right after its measurement."""
-    with _readable():
+    with readable():
         found: Result[Any] = onnxperf.load_run(name, **_in(store))
         return found
 
@@ -104,18 +141,18 @@ def result_of(store: Store, name: str) -> Result[Any]:
 def located(store: Store, run: KeptRun) -> FoundRun:
     """A run with its machine."""
     with store.reading() as connection:
-        return with_machines(connection, [run])[0]
+        return with_figures(connection, [run])[0]
 
 
-def compared(store: Store, first: str, second: str) -> ComparisonResult:
-    """Two runs compared through a subject that both measured."""
+def race_comparison(store: Store, first: str, second: str) -> RunComparison:
+    """Two races compared through a subject that both measured."""
     one, other = run_named(store, first), run_named(store, second)
-    with _readable():
-        return onnxperf.compare_runs(one.id, other.id, **_in(store))
+    with readable():
+        return onnxperf.compare_runs(one.id, other.id, **_in(store)).record
 
 
 @contextlib.contextmanager
-def _readable() -> Iterator[None]:
+def readable() -> Iterator[None]:
     """An unreadable run is neither missing nor a server error: its page shows what is wrong with it."""
     try:
         yield
@@ -123,11 +160,13 @@ def _readable() -> Iterator[None]:
         raise HTTPException(422, f"{capital(str(error))}.") from error
 
 
-def history_of(store: Store, model: str, group_by: str, top: int) -> Result[Any]:
-    """How the times of a model have changed in the newest runs of each series; 0 means all of them."""
-    try:  # requests must never open files
-        return onnxperf.history(model, by_label=True, **_in(store, group_by=group_by or None, top=top or None))
+def history_of(store: Store, wanted: SeriesSearch, group_by: str) -> Result[Any]:
+    """How the times of a model have changed; requests never open files."""
+    if group_by not in ("", *GROUPS):
+        raise BadOption.unknown("group", group_by, GROUPS, option="group_by")
+    try:
+        return label_history(store, wanted, cast("Any", group_by or None))
     except BadOption as error:
         if str(error).startswith("no race"):
-            raise HTTPException(404, f"No race of {name_of(model)} found.") from error
+            raise HTTPException(404, f"No race of {name_of(wanted.model)} found.") from error
         raise

@@ -1,0 +1,138 @@
+"""The rows of the overview in words: what a team reads of each model, concern and gate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from onnxperf.records.history import ChangePoint, HistorySeries
+from onnxperf.records.overview import Concern, GateNow, ModelNow
+from onnxperf.serve.templates import address
+from onnxperf.wording.names import dims_text, visible
+from onnxperf.wording.numbers import count, duration, interval, percent
+from onnxperf.wording.verdicts import sign_of
+
+_COMMIT = 8
+CHIPS = {
+    "slower": "red",
+    "faster": "green",
+    "equivalent": "dim",
+    "undecided": "dim",
+    "failed": "red",
+    "passed": "green",
+    "gate failed": "red",
+    "gate undecided": "yellow",
+}
+"""Colors of chips; their words say the same."""
+
+
+class Chip(NamedTuple):
+    """A word with its sign and color."""
+
+    text: str
+    style: str
+
+
+class ModelRow(NamedTuple):
+    """A model and case, as the table shows it."""
+
+    name: str
+    link: str
+    case: str
+    where: str
+    time: str
+    noise: str
+    change: Chip
+    within: str
+    """Interval of the change."""
+    series: HistorySeries
+    since: str
+    """Commit or run since which the time is what it is."""
+    since_link: str
+    since_day: str
+    run: str
+    started: str
+    failed: str
+    """Status of the newest run, if it failed."""
+
+
+class Row(NamedTuple):
+    """A concern or a gate."""
+
+    chip: Chip
+    model: str
+    link: str
+    text: str
+    run: str
+    started: str
+    commit: str = ""
+
+
+def model_rows(models: Sequence[ModelNow], filters: Mapping[str, str]) -> Iterator[ModelRow]:
+    """A row per model and case; links keep the filters."""
+    for now in models:
+        series, newest = now.series, next((each for each in now.series.points if each.run == now.run), None)
+        also = f"+ {count(now.others, 'series', 'series')}" if now.others else ""
+        change = now.change
+        yield ModelRow(
+            name=visible(now.model),
+            link=address("/history", model=now.model, **filters),
+            case=visible(dims_text(series.dims)),
+            where=visible(" · ".join(filter(None, [series.name, series.machine, also]))),
+            time=duration(now.time_ns),
+            noise=f"±{percent(series.noise)}" if series.noise is not None else "",
+            change=_change(now.trend, change),
+            within=_within(change),
+            series=series,
+            since=_since(change),
+            since_link=f"/runs/{change.first_after.run}" if change is not None else "",
+            since_day=change.first_after.started[:10] if change is not None else "",
+            run=now.run,
+            started=now.started,
+            failed=newest.status if newest is not None and newest.status not in ("ok", "differs", "skipped") else "",
+        )
+
+
+def _change(trend: str, change: ChangePoint | None) -> Chip:
+    if change is None:
+        words = {"equivalent": f"{sign_of('equivalent')} no change", "undecided": "too few runs"}[trend]
+        return Chip(words, CHIPS[trend])
+    size = percent(abs(change.ratio - 1))
+    return Chip(f"{sign_of(trend)} {size} {trend}", CHIPS[trend])
+
+
+def _within(change: ChangePoint | None) -> str:
+    if change is None or change.ratio_low is None:
+        return ""
+    return f"after / before {interval(change.ratio_low, change.ratio_high)} (95 % CI)"
+
+
+def _since(change: ChangePoint | None) -> str:
+    if change is None:
+        return ""
+    first = change.first_after
+    return visible(first.commit[:_COMMIT] or f"run {first.run}")
+
+
+def attention_rows(concerns: Sequence[Concern]) -> Iterator[Row]:
+    """What needs attention."""
+    for each in concerns:
+        sign = sign_of(each.what.removeprefix("gate "))
+        chip = Chip(f"{sign} {each.what}".strip(), CHIPS[each.what])
+        yield Row(chip, visible(each.model), _history(each.model), visible(each.text), each.run, each.started)
+
+
+def gate_rows(gates: Sequence[GateNow]) -> Iterator[Row]:
+    """The latest gates."""
+    for each in gates:
+        outcome = each.outcome or "unreadable"
+        chip = Chip(f"{sign_of(outcome)} {outcome}".strip(), CHIPS.get(outcome, "dim"))
+        if outcome == "undecided":
+            chip = chip._replace(style="yellow")
+        commit = visible(each.commit[:_COMMIT])
+        link = f"/runs/{each.run}"
+        yield Row(chip, visible(each.model), link, visible(each.answer), each.run, each.started, commit)
+
+
+def _history(model: str) -> str:
+    return address("/history", model=model)
