@@ -22,7 +22,7 @@ MIN_EFFECT = 0.01
 """Smallest relative change that counts."""
 MOST_MODELS = 200
 """Maximum number of models in an overview, the ones measured last."""
-_GATES = 8
+_GATES = 6
 
 
 def since_text(since: str) -> str:

@@ -19,6 +19,8 @@ from onnxperf.wording.numbers import count, grouped
 
 _MOST_ROWS = 60
 """Rows of a table on the page; files have all."""
+_WIDTH = 120
+"""Width of a console that has the columns of the page."""
 _RUN_COLUMNS = ("run", "to run", "from run")
 
 model_history = APIRouter(include_in_schema=False)
@@ -87,7 +89,7 @@ def _other(model: str, group_by: str, filters: dict[str, str], top: int) -> tupl
 
 
 def _tables(record: History) -> list[LinkedTable]:
-    named: list[tuple[str, Table[Any], bool]] = [("Series", series_table(record), False)]
+    named: list[tuple[str, Table[Any], bool]] = [("All series", series_table(record), False)]
     if record.by != "machine":
         named.insert(0, ("Change points", changes_table(record), False))
     if record.by:
@@ -97,6 +99,6 @@ def _tables(record: History) -> list[LinkedTable]:
 
 
 def _linked(title: str, table: Table[Any], folded: bool) -> LinkedTable:
-    grid = grid_of(table._replace(rows=table.rows[:_MOST_ROWS])).mapped(visible)
+    grid = grid_of(table._replace(rows=table.rows[:_MOST_ROWS]), _WIDTH).mapped(visible)
     links = frozenset(place for place, column in enumerate(grid.columns) if column.heading in _RUN_COLUMNS)
     return LinkedTable(title, grid, links, max(0, len(table.rows) - _MOST_ROWS), folded)

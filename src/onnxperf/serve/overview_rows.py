@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -24,6 +25,10 @@ CHIPS = {
     "gate undecided": "yellow",
 }
 """Colors of chips; their words say the same."""
+_FAILED = "✗"
+"""The sign of failures in chips: the one of sentences is missing in many fonts."""
+_FIRST = re.compile(r"(?<=\.) (?=[A-Z])")
+"""Between sentences."""
 
 
 class Chip(NamedTuple):
@@ -114,25 +119,29 @@ def _since(change: ChangePoint | None) -> str:
     return visible(first.commit[:_COMMIT] or f"run {first.run}")
 
 
-def attention_rows(concerns: Sequence[Concern]) -> Iterator[Row]:
+def attention_rows(concerns: Sequence[Concern], filters: Mapping[str, str]) -> Iterator[Row]:
     """What needs attention."""
     for each in concerns:
-        sign = sign_of(each.what.removeprefix("gate "))
-        chip = Chip(f"{sign} {each.what}".strip(), CHIPS[each.what])
-        yield Row(chip, visible(each.model), _history(each.model), visible(each.text), each.run, each.started)
+        is_gate = each.what.startswith("gate")
+        link = f"/runs/{each.run}" if is_gate else address("/history", model=each.model, **filters)
+        yield Row(_chip(each.what), visible(each.model), link, _short(each.text), each.run, each.started)
 
 
 def gate_rows(gates: Sequence[GateNow]) -> Iterator[Row]:
     """The latest gates."""
     for each in gates:
-        outcome = each.outcome or "unreadable"
-        chip = Chip(f"{sign_of(outcome)} {outcome}".strip(), CHIPS.get(outcome, "dim"))
-        if outcome == "undecided":
-            chip = chip._replace(style="yellow")
+        chip = _chip(f"gate {each.outcome}" if each.outcome == "undecided" else each.outcome or "unreadable")
+        chip = chip._replace(text=chip.text.replace("gate ", ""))
         commit = visible(each.commit[:_COMMIT])
-        link = f"/runs/{each.run}"
-        yield Row(chip, visible(each.model), link, visible(each.answer), each.run, each.started, commit)
+        yield Row(chip, visible(each.model), f"/runs/{each.run}", _short(each.answer), each.run, each.started, commit)
 
 
-def _history(model: str) -> str:
-    return address("/history", model=model)
+def _chip(what: str) -> Chip:
+    word = what.removeprefix("gate ")
+    sign = _FAILED if word == "failed" else sign_of(word)
+    return Chip(f"{sign} {what}".strip(), CHIPS.get(what, "dim"))
+
+
+def _short(text: str) -> str:
+    """The first sentence: the report has the others."""
+    return visible(_FIRST.split(text)[0])

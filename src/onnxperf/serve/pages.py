@@ -44,7 +44,7 @@ def overview_page(
         title="Overview",
         path="/",
         found=found,
-        concerns=attention_rows(found.concerns),
+        concerns=attention_rows(found.concerns, filters),
         models=model_rows(found.models, filters),
         gates=gate_rows(found.gates),
         sparkline=sparkline,

@@ -13,12 +13,12 @@ from typing import NamedTuple
 from onnxperf.records.history import ChangePoint, History, HistoryPoint, HistorySeries
 from onnxperf.render.charts.base import linear_ticks
 from onnxperf.render.race.history_chart import tick_text
-from onnxperf.serve.drawing import Scale, band_of, scale_of, tag
+from onnxperf.serve.drawing import Scale, band_of, bands, calm_times, scale_of, tag
 from onnxperf.wording.names import dims_text, visible
 from onnxperf.wording.numbers import duration, percent
 from onnxperf.wording.verdicts import sign_of
 
-HEIGHT, _TOP, _AXIS = 132, 18, 22
+HEIGHT, _TOP, _AXIS = 124, 34, 22
 """Pixels of a series, of the room for its labels, and of the axis below all series."""
 MOST_SERIES = 12
 """Series that are drawn; the table has all."""
@@ -51,9 +51,10 @@ def tracks_of(record: History) -> Tracks:
     shown = [each for each in record.series if each.timed()]
     places = _Places(record, shown[:MOST_SERIES])
     bases = [_base(each) for each in shown]
-    values = [ns / base for each, base in zip(shown, bases, strict=True) for _, ns in each.timed()]
-    scale = _with_top(scale_of([*values, 1.0], HEIGHT - _TOP, 8))
-    made = [_track(each, record, base, scale, places) for each, base in zip(shown, bases, strict=True)][:MOST_SERIES]
+    both = list(zip(shown, bases, strict=True))
+    values = [ns / base for each, base in both for ns in (*calm_times(each), *bands(each))]
+    scale = _Below(scale_of([*values, 1.0], HEIGHT - _TOP, 8))
+    made = [_track(each, record, base, scale, places) for each, base in both[:MOST_SERIES]]
     return Tracks(made, places.axis(), len(shown[MOST_SERIES:]))
 
 
@@ -72,10 +73,6 @@ class _Below(NamedTuple):
         return round(_TOP + self.scale.y(value), 1)
 
 
-def _with_top(scale: Scale) -> _Below:
-    return _Below(scale)
-
-
 # ---------------------------------------------------------------- the x axis
 
 
@@ -87,11 +84,8 @@ class _Places:
         self._by_time = record.by in (None, "day")
         points = [point for each in shown for point in each.points]
         self._moments = sorted(_seconds(each) for each in points) or [0.0, 1.0]
-        self._groups: dict[str, int] = {}
-        for each in shown:
-            for name in [group.name for group in each.groups]:
-                self._groups.setdefault(name, len(self._groups))
         self._group_of = _groups_of(shown)
+        self._groups = {name: place for place, name in enumerate(_group_order(record, shown))}
 
     def along(self, point: HistoryPoint, series: HistorySeries) -> float:
         """Percent of the width."""
@@ -128,6 +122,24 @@ class _Places:
             if day >= begin:
                 yield (day - begin) / ((end - begin) or timedelta(1)), day.strftime("%Y-%m-%d")
             day += timedelta(days=step)
+
+
+def _group_order(record: History, shown: Sequence[HistorySeries]) -> list[str]:
+    """Groups of all series: each series keeps its order; commits are in the order of their first runs anywhere."""
+    order: list[str] = []
+    for series in shown:
+        place = 0
+        for group in series.groups:
+            if group.name not in order:
+                order.insert(place, group.name)
+            place = order.index(group.name) + 1
+    if record.by == "commit":
+        first: dict[str, str] = {}
+        for point in (point for each in shown for point in each.points):
+            name = point.commit or "no commit"
+            first[name] = min(point.started, first.get(name, point.started))
+        order.sort(key=lambda name: first.get(name, ""))
+    return order
 
 
 def _groups_of(shown: Sequence[HistorySeries]) -> dict[int, dict[str, tuple[str, float]]]:
@@ -205,15 +217,17 @@ def _changes(series: HistorySeries, xs: Sequence[float]) -> Iterator[str]:
         size = {"x": f"{x1}%", "width": f"{round(x2 - x1, 2)}%", "y": 0, "height": HEIGHT}
         yield tag("rect", class_=f"since {way}", **size)
         yield tag("line", class_=f"edge {way}", x1=f"{x1}%", x2=f"{x1}%", y1=0, y2=HEIGHT)
-        is_last = place == len(series.changes) - 1
-        anchor, dx = ("end", -5) if x1 > _LABEL_SIDE and is_last else ("start", 5)
-        words = escape(_label(change, way))
-        yield tag("text", words, class_=f"label {way}", x=f"{x1}%", y=13, dx=dx, text_anchor=anchor)
+        anchor, dx = ("end", -5) if x1 > _LABEL_SIDE else ("start", 5)
+        where = {"x": f"{x1}%", "y": 13 + 14 * (place % 2), "dx": dx, "text_anchor": anchor}  # neighbors do not collide
+        short, rest = _label(change, way)
+        words = escape(short) + tag("tspan", escape(rest), class_="more")
+        yield tag("text", words, class_=f"label {way}", **where)
 
 
-def _label(change: ChangePoint, way: str) -> str:
+def _label(change: ChangePoint, way: str) -> tuple[str, str]:
+    """How much it changed, and since when, for which a narrow page has no room."""
     since = change.first_after.commit[:_COMMIT] or change.first_after.run
-    return visible(f"{sign_of(way)} {percent(abs(change.ratio - 1))} {way} since {since}")
+    return f"{sign_of(way)} {percent(abs(change.ratio - 1))}", visible(f" {way} since {since}")
 
 
 def _failures(series: HistorySeries, places: _Places) -> Iterator[str]:
