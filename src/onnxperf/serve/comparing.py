@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query, Request
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
@@ -113,9 +114,17 @@ def _races(store: Store, first: Side, second: Side) -> tuple[Story, str]:
 
 
 def _profiles(_store: Store, first: Side, second: Side) -> tuple[Story, str]:
-    before: Any = first.result
-    result = onnxperf.diff(before, second.result)  # type: ignore[arg-type]
+    sides: list[Any] = [_labeled(each) for each in (first, second)]
+    result = onnxperf.diff(*sides)
     return result.story()._replace(kind="diff"), result.to_markdown()
+
+
+def _labeled(side: Side) -> Result[Any]:
+    """A profile under the name of its model and its commit, so that both sides are told apart."""
+    result = copy(side.result)
+    place = side.run.tags.get(COMMIT, "")[:_COMMIT] or side.run.id
+    result.record = replace(result.record, model=f"{result.record.model} · {place}")
+    return result
 
 
 _Judge = Callable[[Store, Side, Side], tuple[Story, str]]
@@ -223,6 +232,8 @@ def _by_name(grid: Grid) -> dict[tuple[str, ...], dict[str, str]]:
 
 
 def _both(first: str, second: str) -> str:
+    if not first.strip("– ") and not second.strip("– "):
+        return ""
     return first if first == second else f"{first or '–'}{_ARROW}{second or '–'}"
 
 

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from html import escape
-from statistics import median
 from typing import NamedTuple
 
-from onnxperf.records.history import HistorySeries, Level
-from onnxperf.render.charts.plot import robust
+from onnxperf.records.history import HistorySeries, 
+from onnxperf.render.race.history_chart import NEAR, band_ends, band_of, calm_times
 from onnxperf.wording.names import visible
 from onnxperf.wording.numbers import count, duration, durations, percent
 
-BAND = 2.0
-"""Half of the height of the noise band, in units of the noise: about 95 % of the runs lie inside."""
-_NARROWEST = 0.03
-"""Minimum height of an axis, relative to the level: noise of 0.1 % need not look like a mountain range."""
-_FAR = 6.0
-"""How many times the median distance from the level an outlier is away from it: four deviations of normal noise."""
 WIDTH, HEIGHT, _MARGIN = 168, 36, 4
 MOST_DOTS = 60
 """The newest runs that a sparkline shows."""
@@ -43,34 +35,12 @@ class Scale(NamedTuple):
 
 
 def scale_of(values: Sequence[float], height: float, margin: float = 0.0) -> Scale:
-    """An axis with room for these values."""
+    """An axis with room for these values, and for 3 % at least: little noise need not look like mountains."""
     low, high = (min(values), max(values)) if values else (1.0, 1.0)
-    lack = _NARROWEST * high - (high - low)
+    lack = NEAR * high - (high - low)
     if lack > 0:
         low, high = low - lack / 2, high + lack / 2
     return Scale(low, high, height, margin)
-
-
-def calm_times(series: HistorySeries) -> list[float]:
-    """The times near their level: what an axis must have room for; a single outlier squeezes nothing."""
-    times = [ns for _, ns in series.timed()]
-    levels = [level.ns for level in series.levels() for _ in range(level.last + 1 - level.first)]
-    if not levels:
-        return robust(times)
-    off = [abs(math.log(ns / level)) for ns, level in zip(times, levels, strict=True)]
-    reach = max(_FAR * median(off), _NARROWEST)
-    return [ns for ns, far in zip(times, off, strict=True) if far <= reach]
-
-
-def band_of(level: Level, noise: float | None) -> tuple[float, float] | None:
-    """Between which times about 95 % of the runs of a level lie."""
-    return None if noise is None else (level.ns * (1 - BAND * noise), level.ns * (1 + BAND * noise))
-
-
-def bands(series: HistorySeries) -> list[float]:
-    """The ends of all noise bands, for an axis."""
-    found = [band_of(level, series.noise) for level in series.levels()]
-    return [end for band in found if band is not None for end in band]
 
 
 def tag(name: str, content: str = "", **attributes: object) -> str:
@@ -91,7 +61,7 @@ def sparkline(series: HistorySeries) -> str:
     times = [ns for _, ns in timed[first:]]
     if not times:
         return ""
-    scale = scale_of([*calm_times(series), *bands(series)], HEIGHT, _MARGIN)
+    scale = scale_of([*calm_times(series), *band_ends(series)], HEIGHT, _MARGIN)
     step = (WIDTH - 2 * _MARGIN) / max(len(times) - 1, 1)
     places = [round(_MARGIN + step * place, 1) for place in range(len(times))]
     parts = [*_levels(series, first, scale, step), *_changes(series, first, step), *_dots(times, places, scale)]

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from onnxperf.records.history import ChangePoint, History, HistoryPoint, HistorySeries
 from onnxperf.render.charts.base import linear_ticks
-from onnxperf.render.race.history_chart import tick_text
-from onnxperf.serve.drawing import Scale, band_of, bands, calm_times, scale_of, tag
+from onnxperf.render.race.history_chart import band_ends, band_of, base_of, calm_times, tick_text
+from onnxperf.serve.drawing import Scale, scale_of, tag
 from onnxperf.wording.names import dims_text, visible
 from onnxperf.wording.numbers import duration, percent
 from onnxperf.wording.verdicts import sign_of
@@ -50,18 +50,12 @@ def tracks_of(record: History) -> Tracks:
     """All series with a time, and the axis below them."""
     shown = [each for each in record.series if each.timed()]
     places = _Places(record, shown[:MOST_SERIES])
-    bases = [_base(each) for each in shown]
+    bases = [base_of(each) for each in shown]
     both = list(zip(shown, bases, strict=True))
-    values = [ns / base for each, base in both for ns in (*calm_times(each), *bands(each))]
+    values = [ns / base for each, base in both for ns in (*calm_times(each), *band_ends(each))]
     scale = _Below(scale_of([*values, 1.0], HEIGHT - _TOP, 8))
     made = [_track(each, record, base, scale, places) for each, base in both[:MOST_SERIES]]
     return Tracks(made, places.axis(), len(shown[MOST_SERIES:]))
-
-
-def _base(series: HistorySeries) -> float:
-    """What its times are divided by: the first level; the first time if machines are compared."""
-    levels = series.levels()
-    return levels[0].ns if levels else series.timed()[0][1]
 
 
 class _Below(NamedTuple):
