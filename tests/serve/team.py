@@ -12,9 +12,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.gate import gate_answer
+from onnxperf.analyze.judges.outcome import status_of
 from onnxperf.records.base import Machine
 from onnxperf.records.gate import Gate, GateControl, GateLimit
 from onnxperf.records.race import Bench, Subject
+from onnxperf.records.runs import RunStatus
 from onnxperf.store import Store, rows
 from tests.render import examples
 from tests.render.profile import examples as profiles
@@ -61,9 +63,9 @@ def fill_for_a_team(store: Store, runs: int = 300) -> list[str]:
 def _keep(store: Store, record: Any, tags: dict[str, str]) -> str:
     if isinstance(record, Bench):
         (case,) = record.cases
-        return store.keep(record, "bench", case.status, case.answer, case.model, tags)
+        return store.keep(record, "bench", status_of(record), case.answer, case.model, tags)
     kind = type(record).__name__.lower()
-    status = "failed" if getattr(record, "outcome", "") == "failed" else "ok"
+    status: RunStatus = "failed" if getattr(record, "outcome", "") == "failed" else "ok"
     return store.keep(record, kind, status, record.answer, record.model, tags)
 
 

@@ -187,7 +187,7 @@ def test_what_nobody_foresaw_is_one_line_too(client: Client, monkeypatch: pytest
     def fail(*_: object) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr("onnxperf.serve.looking.listed", fail)
+    monkeypatch.setattr("onnxperf.serve.queries.listed", fail)
     for path in ("/", "/api/runs"):
         answer = client().get(path)
         assert answer.status_code == 500

@@ -93,15 +93,14 @@ def is_comparable(run: KeptRun) -> bool:
 
 def compared(store: Store, first: str, second: str) -> Comparison:
     """Two runs of a kind compared."""
-    runs = [queries.run_named(store, each) for each in (first, second)]
-    if runs[0].record != runs[1].record:
-        kinds = " and a ".join(each.kind for each in runs)
-        raise HTTPException(400, f"A {kinds} cannot be compared: pick two runs of the same kind.")
-    sides = tuple(Side(each, queries.result_of(store, each.id)) for each in runs)
-    assert len(sides) == 2
+    before, after = queries.run_named(store, first), queries.run_named(store, second)
+    if before.record != after.record:
+        kinds = f"{before.kind} and {after.kind}"
+        raise HTTPException(400, f"Runs of {kinds} cannot be compared: pick two runs of the same kind.")
+    sides = Side(before, queries.result_of(store, before.id)), Side(after, queries.result_of(store, after.id))
     with queries.readable():
-        story, text = _JUDGES.get(runs[0].record, _side_by_side)(store, *sides)
-    title = title_of(*runs)
+        story, text = _JUDGES.get(before.record, _side_by_side)(store, *sides)
+    title = title_of(before, after)
     settings = plain_table(["setting", "first", "second"], list(differing(*sides)))
     markdown = _markdown(title, text, settings)
     return Comparison(sides, title, story._replace(topic=title), settings, markdown)
@@ -225,9 +224,7 @@ def _by_name(grid: Grid) -> dict[tuple[str, ...], dict[str, str]]:
         cells = [each.text for each in line.cells]
         words = tuple(text for column, text in zip(grid.columns, cells, strict=True) if column.left)[:1]
         number = sum(key[:-1] == words for key in found)
-        found[*words, str(number)] = {
-            column.heading: text for column, text in zip(grid.columns, cells, strict=True)
-        }
+        found[*words, str(number)] = {column.heading: text for column, text in zip(grid.columns, cells, strict=True)}
     return found
 
 

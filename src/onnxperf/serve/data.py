@@ -14,7 +14,7 @@ from onnxperf.serve import queries
 from onnxperf.serve.reference import objects, operations
 from onnxperf.serve.templates import json_answer, page_answer
 from onnxperf.store.histories import SeriesSearch
-from onnxperf.store.search import FoundRuns, KnownModel, RunSearch
+from onnxperf.store.search import FoundRuns, KnownModel
 
 MOST_RUNS = 500
 _PLACE = "#/components/schemas/{name}"
@@ -58,29 +58,19 @@ def _holds(kind: Any = None) -> dict[int | str, dict[str, Any]]:
 @data.get("/runs", responses=_holds(FoundRuns))
 def list_runs(
     request: Request,
-    q: queries.SearchText = "",
-    kind: queries.Kind = "",
-    status: queries.StatusName = "",
-    machine: queries.MachineName = "",
-    branch: queries.Branch = "",
-    since: queries.Since = "",
-    tag: queries.Tag = "",
-    sort: queries.Sort = "started",
-    order: queries.Order = "",
+    wanted: queries.ChosenRuns,
+    by: queries.ChosenOrder,
     limit: Annotated[int, Query(ge=1, le=MOST_RUNS, description="Maximum number of runs.")] = 50,
     offset: Annotated[int, Query(ge=0, le=10**9, description="Number of runs to skip.")] = 0,
 ) -> Response:
     """Runs without their measurements, newest first unless sorted by something else."""
-    wanted = RunSearch(text=q, kind=kind, status=status, machine=machine, branch=branch, since=since, tag=tag)
-    return json_answer(queries.listed(queries.store_of(request), wanted, limit, offset, sort, order))
+    return json_answer(queries.listed(queries.store_of(request), wanted, limit, offset, by))
 
 
 @data.get("/overview", responses=_holds(Overview))
-def show_overview(
-    request: Request, machine: queries.MachineName = "", branch: queries.Branch = "", since: queries.Since = ""
-) -> Response:
+def show_overview(request: Request, filters: queries.ChosenFilters) -> Response:
     """The time of every model now, what needs attention, and the latest gates."""
-    return json_answer(queries.overview_of(queries.store_of(request), machine, branch, since))
+    return json_answer(queries.overview_of(queries.store_of(request), filters))
 
 
 @data.get("/runs/{run}", responses=_holds())
@@ -100,14 +90,12 @@ def compare_runs(request: Request, first: queries.RunName, second: queries.RunNa
 def show_history(
     request: Request,
     model: queries.ModelName,
+    filters: queries.ChosenFilters,
     group_by: queries.GroupBy = "",
-    machine: queries.MachineName = "",
-    branch: queries.Branch = "",
-    since: queries.Since = "",
     top: queries.Newest = 0,
 ) -> Response:
     """How the times of a model have changed, per machine, with change points."""
-    wanted = SeriesSearch(model=model, machine=machine, branch=branch, since=since, newest=top or None)
+    wanted = SeriesSearch(model=model, newest=top or None, **filters._asdict())
     return json_answer(queries.history_of(queries.store_of(request), wanted, group_by).record)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from onnxperf.records.history import HistorySeries, 
+from onnxperf.records.history import HistorySeries
 from onnxperf.render.race.history_chart import NEAR, band_ends, band_of, calm_times
 from onnxperf.wording.names import visible
 from onnxperf.wording.numbers import count, duration, durations, percent
@@ -43,12 +43,10 @@ def scale_of(values: Sequence[float], height: float, margin: float = 0.0) -> Sca
     return Scale(low, high, height, margin)
 
 
-def tag(name: str, content: str = "", **attributes: object) -> str:
+def tag(element: str, content: str = "", /, **attributes: Any) -> str:
     """An element; names end with _ if Python reserves them."""
-    said = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(str(value))}"' for key, value in attributes.items()
-    )
-    return f"<{name}{said}>{content}</{name}>" if content else f"<{name}{said}/>"
+    said = "".join(f' {key.rstrip("_").replace("_", "-")}="{escape(str(value))}"' for key, value in attributes.items())
+    return f"<{element}{said}>{content}</{element}>" if content else f"<{element}{said}/>"
 
 
 # ---------------------------------------------------------------- the sparkline
@@ -68,7 +66,9 @@ def sparkline(series: HistorySeries) -> str:
     parts.append(tag("circle", class_="now", cx=places[-1], cy=scale.y(times[-1]), r=3))
     box = f"0 0 {WIDTH} {HEIGHT}"
     words = _words(series, times)
-    return tag("svg", "".join(parts), class_="spark", viewBox=box, width=WIDTH, height=HEIGHT, role="img", aria_label=words)
+    return tag(
+        "svg", "".join(parts), class_="spark", viewBox=box, width=WIDTH, height=HEIGHT, role="img", aria_label=words
+    )
 
 
 def _levels(series: HistorySeries, first: int, scale: Scale, step: float) -> Iterator[str]:

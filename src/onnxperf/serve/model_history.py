@@ -41,11 +41,9 @@ class LinkedTable(NamedTuple):
 @model_history.get("/history")
 def history_page(
     request: Request,
+    chosen: queries.ChosenFilters,
     model: queries.ModelName = "",
     group_by: queries.GroupBy = "",
-    machine: queries.MachineName = "",
-    branch: queries.Branch = "",
-    since: queries.Since = "",
     top: queries.Newest = queries.NEWEST,
 ) -> Response:
     """The history of a model, or the list of models that have one."""
@@ -53,7 +51,7 @@ def history_page(
     if not model:
         models = queries.models(store)
         return page_answer("models.html", title="History", path="/history", models=models, ways=queries.GROUPS)
-    filters = {"machine": machine, "branch": branch, "since": since}
+    filters = chosen._asdict()
     newest = {} if top == queries.NEWEST else {"top": str(top)}
     wanted = SeriesSearch(model=model, newest=top or None, **filters)
     record: History = queries.history_of(store, wanted, group_by).record

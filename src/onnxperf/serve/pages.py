@@ -16,10 +16,11 @@ from onnxperf.serve.comparing import is_comparable
 from onnxperf.serve.drawing import sparkline
 from onnxperf.serve.overview_rows import attention_rows, gate_rows, model_rows
 from onnxperf.serve.templates import address, moment, page_answer, report_answer
-from onnxperf.store.search import SORTS, FoundRun, RunSearch
+from onnxperf.store.search import SORTS, FoundRun
 from onnxperf.wording.names import visible
 
 PER_PAGE = 50
+_FILTERS = ("kind", "status", "machine", "branch", "since", "tag")
 STATUS_STYLES = {"ok": "green", "running": "cyan", "differs": "yellow", "interrupted": "yellow"}
 VERDICT_STYLES = {"faster": "green", "slower": "red", "undecided": "yellow"}
 Refresh = Annotated[Literal["", "60", "300"], Query(description="Seconds until the page is loaded again.")]
@@ -28,25 +29,19 @@ pages = APIRouter(include_in_schema=False)
 
 
 @pages.get("/")
-def overview_page(
-    request: Request,
-    machine: queries.MachineName = "",
-    branch: queries.Branch = "",
-    since: queries.Since = "",
-    refresh: Refresh = "",
-) -> Response:
+def overview_page(request: Request, chosen: queries.ChosenFilters, refresh: Refresh = "") -> Response:
     """The time of every model now, what needs attention, and the latest gates."""
     store = queries.store_of(request)
-    found = queries.overview_of(store, machine, branch, since)
-    filters = {"machine": machine, "branch": branch, "since": since}
+    found = queries.overview_of(store, chosen)
+    filters = chosen._asdict()
     return page_answer(
         "overview.html",
         title="Overview",
         path="/",
         found=found,
-        concerns=attention_rows(found.concerns, filters),
-        models=model_rows(found.models, filters),
-        gates=gate_rows(found.gates),
+        concerns=list(attention_rows(found.concerns, filters)),
+        models=list(model_rows(found.models, filters)),
+        gates=list(gate_rows(found.gates)),
         sparkline=sparkline,
         choices=queries.choices(store),
         filters=filters,
@@ -57,23 +52,14 @@ def overview_page(
 @pages.get("/runs")
 def runs_page(
     request: Request,
-    q: queries.SearchText = "",
-    kind: queries.Kind = "",
-    status: queries.StatusName = "",
-    machine: queries.MachineName = "",
-    branch: queries.Branch = "",
-    since: queries.Since = "",
-    tag: queries.Tag = "",
-    sort: queries.Sort = "started",
-    order: queries.Order = "",
+    wanted: queries.ChosenRuns,
+    by: queries.ChosenOrder,
     page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
 ) -> Response:
     """The runs, newest first unless sorted by something else."""
     store = queries.store_of(request)
-    filters = {"q": q, "kind": kind, "status": status, "machine": machine, "branch": branch, "since": since, "tag": tag}
-    wanted = RunSearch(text=q, kind=kind, status=status, machine=machine, branch=branch, since=since, tag=tag)
-    found = queries.listed(store, wanted, PER_PAGE, PER_PAGE * (page - 1), sort, order)
-    chosen = {**filters, "sort": "" if sort == "started" and not order else sort, "order": order}
+    found = queries.listed(store, wanted, PER_PAGE, PER_PAGE * (page - 1), by)
+    filters = {"q": wanted.text, **{name: getattr(wanted, name) for name in _FILTERS}}
     return page_answer(
         "runs.html",
         title="Runs",
@@ -81,8 +67,8 @@ def runs_page(
         found=found,
         choices=queries.choices(store),
         filters=filters,
-        chosen=chosen,
-        heads=_heads(filters, sort, order),
+        chosen={**filters, **by.chosen},
+        heads=_heads(filters, by),
         page=page,
         first=PER_PAGE * (page - 1) + 1,
         has_more=PER_PAGE * page < found.total,
@@ -92,15 +78,15 @@ def runs_page(
     )
 
 
-def _heads(filters: Mapping[str, str], sort: str, order: str) -> dict[str, tuple[str, str]]:
+def _heads(filters: Mapping[str, str], by: queries.Sorting) -> dict[str, tuple[str, str]]:
     """For each column that sorts: its address, and how it is sorted now."""
     heads = {}
-    for name, is_down in SORTS.items():
-        down = (order == "desc") if order else is_down
-        state = ("descending" if down else "ascending") if name == sort else ""
-        turned = ("asc" if down else "desc") if name == sort else ""
-        by = {} if name == "started" and not turned else {"sort": name, "order": turned}
-        heads[name] = (address("/runs", **filters, **by), state)
+    for name in SORTS:
+        state = ("descending" if by.down else "ascending") if name == by.sort else ""
+        turned = queries.Sorting(name, ("asc" if by.down else "desc") if state else "")
+        if turned.order and turned.down == SORTS[name]:
+            turned = turned._replace(order="")
+        heads[name] = (address("/runs", **filters, **turned.chosen), state)
     return heads
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
-from fastapi import Path, Query, Request
+from fastapi import Depends, Path, Query, Request
 from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 
@@ -19,6 +19,7 @@ from onnxperf.results.base import Result
 from onnxperf.store import Store
 from onnxperf.store.histories import SeriesSearch
 from onnxperf.store.search import (
+    SORTS,
     FilterValues,
     FoundRun,
     FoundRuns,
@@ -77,24 +78,70 @@ GroupBy = Annotated[
 ]
 
 
+class Filters(NamedTuple):
+    """Which runs the overview and a history consist of."""
+
+    machine: str
+    branch: str
+    since: str
+
+
+class Sorting(NamedTuple):
+    """The order of a list of runs."""
+
+    sort: str
+    order: str
+
+    @property
+    def down(self) -> bool:
+        """Whether the largest comes first."""
+        return self.order == "desc" if self.order else SORTS[self.sort]
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """Parameters of an address, without defaults."""
+        return {"sort": "" if self.sort == "started" and not self.order else self.sort, "order": self.order}
+
+
+def _filters(machine: MachineName = "", branch: Branch = "", since: Since = "") -> Filters:
+    return Filters(machine, branch, since)
+
+
+def _run_search(
+    filters: Annotated[Filters, Depends(_filters)],
+    q: SearchText = "",
+    kind: Kind = "",
+    status: StatusName = "",
+    tag: Tag = "",
+) -> RunSearch:
+    return RunSearch(text=q, kind=kind, status=status, tag=tag, **filters._asdict())
+
+
+def _sorting(sort: Sort = "started", order: Order = "") -> Sorting:
+    return Sorting(sort, order)
+
+
+ChosenFilters = Annotated[Filters, Depends(_filters)]
+ChosenRuns = Annotated[RunSearch, Depends(_run_search)]
+ChosenOrder = Annotated[Sorting, Depends(_sorting)]
+
+
 def store_of(request: Request) -> Store:
     """The store shown by this server."""
     store: Store = request.app.state.store
     return store
 
 
-def listed(
-    store: Store, wanted: RunSearch, limit: int, offset: int, sort: str = "started", order: str = ""
-) -> FoundRuns:
+def listed(store: Store, wanted: RunSearch, limit: int, offset: int, by: Sorting) -> FoundRuns:
     """A page of runs."""
     wanted = replace(wanted, since=since_text(wanted.since))
     with store.reading() as connection:
-        return search_runs(connection, wanted, limit, offset, sort, None if not order else order == "desc")
+        return search_runs(connection, wanted, limit, offset, by.sort, by.down)
 
 
-def overview_of(store: Store, machine: str = "", branch: str = "", since: str = "") -> Overview:
+def overview_of(store: Store, filters: Filters) -> Overview:
     """The models, what needs attention, and the latest gates."""
-    return overview(store, SeriesSearch(machine=machine, branch=branch, since=since, newest=NEWEST))
+    return overview(store, SeriesSearch(newest=NEWEST, **filters._asdict()))
 
 
 def model_now(store: Store, model: str) -> ModelNow:

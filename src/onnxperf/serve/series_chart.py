@@ -26,6 +26,7 @@ _LEFT, _RIGHT = 3.0, 97.0
 """Where the first and the last point are, in percent of the width."""
 _TICKS = 6
 _COMMIT = 8
+_ZERO = 1e-9
 _LABEL_SIDE = 62.0
 """From this place on, the label of a band is left of its begin."""
 
@@ -169,7 +170,9 @@ def _track(series: HistorySeries, record: History, base: float, scale: _Below, p
     noise = f"noise ±{percent(series.noise)}" if series.noise is not None else ""
     level = f"level {duration(series.level_ns)}" if series.level_ns is not None else ""
     facts = " · ".join(filter(None, [series.machine, level, noise, series.answer]))
-    svg = tag("svg", "".join(parts), class_="track", width="100%", height=HEIGHT, role="group", aria_label=visible(title))
+    svg = tag(
+        "svg", "".join(parts), class_="track", width="100%", height=HEIGHT, role="group", aria_label=visible(title)
+    )
     return Track(visible(title), visible(facts), svg)
 
 
@@ -178,7 +181,7 @@ def _grid(scale: _Below) -> Iterator[str]:
     low, high = scale.scale.low - 1, scale.scale.high - 1
     for value, _ in linear_ticks(low, high, most=4):
         y = scale.y(1 + value)
-        words = "0" if abs(value) < 1e-9 else f"{'+' if value > 0 else '−'}{abs(value) * 100:g} %"
+        words = f"{value * 100:+g} %" if abs(value) > _ZERO else "0"
         yield tag("line", class_="grid", x1="0%", x2="100%", y1=y, y2=y)
         yield tag("text", words, class_="scale", x=2, y=round(y - 2, 1))
 
@@ -233,9 +236,7 @@ def _failures(series: HistorySeries, places: _Places) -> Iterator[str]:
             yield tag("a", tag("title", escape(words)) + cross, href=f"/runs/{point.run}", tabindex=-1)
 
 
-def _point(
-    point: HistoryPoint, ns: float, x: float, value: float, scale: _Below, record: History, tabbed: bool
-) -> str:
+def _point(point: HistoryPoint, ns: float, x: float, value: float, scale: _Below, record: History, tabbed: bool) -> str:
     """A dot, or a triangle at the edge beyond which it lies; both lead to the run."""
     words = visible("\n".join(filter(None, _facts(point, ns, record))))
     label = visible(f"run {point.run}, {duration(ns)}, {point.started[:10]}")

@@ -39,9 +39,7 @@ def secured(html: str, policy: str, status: int = 200, headers: Mapping[str, str
     return HTMLResponse(html, status, {**(headers or {}), "content-security-policy": policy + _NO_FRAMES})
 
 
-def report_answer(
-    story: Story, title: str, links: Sequence[tuple[str, str]], facts: Sequence[str] = ()
-) -> Response:
+def report_answer(story: Story, title: str, links: Sequence[tuple[str, str]], facts: Sequence[str] = ()) -> Response:
     """A result as a page, with links to others."""
     site = PageFrame([("Overview", "/"), ("Runs", "/runs"), *links], facts, library_path())
     return secured(*report_page([story], visible(title), site))

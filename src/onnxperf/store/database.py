@@ -18,9 +18,9 @@ from onnxperf.records.history import StoredSubject
 from onnxperf.records.race import Bench, Case
 from onnxperf.records.runs import KeptRun, RunStatus
 from onnxperf.store import histories, migrations, retry, rows, schema
-from onnxperf.store.histories import SeriesSearch
 from onnxperf.store.connect import connect, explained, location, place_of
 from onnxperf.store.documents import from_document, kinds, plain, to_document
+from onnxperf.store.histories import SeriesSearch
 from onnxperf.store.merge import find_run, merge
 from onnxperf.store.owner import state_of, this_process
 from onnxperf.store.portable import (

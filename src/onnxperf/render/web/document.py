@@ -79,9 +79,7 @@ def report_page(stories: Sequence[Story], title: str = "", site: PageFrame | Non
     return WebPage(html, policy)
 
 
-def policy_of(
-    styles: Sequence[str], scripts: Sequence[str], forms: str = "'none'", own_scripts: bool = False
-) -> str:
+def policy_of(styles: Sequence[str], scripts: Sequence[str], forms: str = "'none'", own_scripts: bool = False) -> str:
     """Only these styles and scripts, no connection, no frame; pictures only from the page itself; forms to nowhere.
 
     With `own_scripts`, script files of the same server, too.
