@@ -82,19 +82,19 @@ def listed(page: Any) -> list[str]:
 
 def test_search_and_filters_narrow_the_list(browser: Any, server: Serving, runs: tuple[str, list[str]]) -> None:
     before, after, hostile, check = runs[1]
-    with visit(browser, server.url) as (page, complaints, requests):
+    with visit(browser, f"{server.url}runs") as (page, complaints, requests):
         assert listed(page) == [check, hostile, after, before]
         page.fill("input[name=q]", "resnet")
         page.press("input[name=q]", "Enter")
-        page.wait_for_url("**/?q=resnet")
+        page.wait_for_url("**/runs?q=resnet")
         assert listed(page) == [after, before]
-        page.click(".tag >> text=commit=abc123")
-        page.wait_for_url("**/?tag=commit%3Dabc123")
+        page.click(".commit >> text=abc123")
+        page.wait_for_url("**/runs?tag=commit%3Dabc123")
         assert listed(page) == [before]
         page.click("text=Clear")
-        page.wait_for_url(server.url)
+        page.wait_for_url(f"{server.url}runs")
         page.select_option("select[name=kind]", "check")
-        page.wait_for_url("**/?kind=check")
+        page.wait_for_url("**/runs?kind=check")
         assert listed(page) == [check]
         page.go_back()
         assert len(listed(page)) == 4
@@ -103,7 +103,7 @@ def test_search_and_filters_narrow_the_list(browser: Any, server: Serving, runs:
 
 def test_two_picked_runs_are_compared(browser: Any, server: Serving, runs: tuple[str, list[str]]) -> None:
     before, after, *_ = runs[1]
-    with visit(browser, server.url) as (page, complaints, _):
+    with visit(browser, f"{server.url}runs") as (page, complaints, _):
         assert page.is_disabled("#compare")
         page.check(f"input[value={before}]")
         page.check(f"input[value={after}]")
@@ -111,10 +111,10 @@ def test_two_picked_runs_are_compared(browser: Any, server: Serving, runs: tuple
         page.click("#compare")
         page.wait_for_url(f"**/compare?first={before}&second={after}")
         ready(page)
-        assert page.inner_text("h1") == f"{after} against {before}"
+        assert page.inner_text("h1").startswith(f"resnet.onnx: run {after}")
         draw_all(page)
         assert not page.evaluate(BLANK, page.query_selector("figure.chart"))
-        page.click("nav >> text=Runs")
+        page.click("nav.site >> text=Runs")
         assert len(listed(page)) == 4
         assert complaints == []
 
@@ -132,19 +132,30 @@ def test_a_report_draws_its_charts_under_the_policy_of_the_server(
             assert (complaints, requests) == ([], [])
 
 
-def test_the_history_of_a_model_is_a_click_away(browser: Any, server: Serving, runs: tuple[str, list[str]]) -> None:
-    with visit(browser, f"{server.url}runs/{runs[1][0]}") as (page, complaints, requests):
+def test_a_point_of_a_history_opens_its_run_by_mouse_and_by_keyboard(
+    browser: Any, server: Serving, runs: tuple[str, list[str]]
+) -> None:
+    before, after, *_ = runs[1]
+    with visit(browser, f"{server.url}runs/{before}") as (page, complaints, requests):
         page.click("nav.site >> text=History")
         page.wait_for_url("**/history?model=resnet.onnx")
         ready(page)
-        draw_all(page)
-        figures = page.query_selector_all("figure.chart")
-        assert figures
-        assert not any(page.evaluate(BLANK, figure) for figure in figures)
-        page.click("nav.site >> text=by commit")
+        page.click(f".track >> nth=0 >> a[href='/runs/{before}'] circle")
+        page.wait_for_url(f"**/runs/{before}")
+        page.go_back()
+        ready(page)
+        page.locator(".track >> nth=1 >> a[tabindex='0']").focus()
+        for key, run in (("ArrowLeft", before), ("ArrowLeft", before), ("ArrowRight", after), ("ArrowLeft", before)):
+            page.keyboard.press(key)
+            assert page.evaluate("document.activeElement.getAttribute('href')") == f"/runs/{run}"
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"**/runs/{before}")
+        page.go_back()
+        ready(page)
+        page.click(".ways >> text=by commit")
         page.wait_for_url("**/history?model=resnet.onnx&group_by=commit")
         ready(page)
-        page.click("nav.site >> text=History")
+        page.click("nav >> text=History")
         page.wait_for_url("**/history")
         assert page.locator(".models .id").count() == 2
         assert (complaints, requests) == ([], [])
@@ -154,7 +165,7 @@ def test_the_keyboard_alone_finds_picks_compares_and_opens(
     browser: Any, server: Serving, runs: tuple[str, list[str]]
 ) -> None:
     before, after, hostile, check = runs[1]
-    with visit(browser, server.url) as (page, complaints, _):
+    with visit(browser, f"{server.url}runs") as (page, complaints, _):
         press = page.keyboard.press
 
         def focused() -> str:
@@ -165,7 +176,7 @@ def test_the_keyboard_alone_finds_picks_compares_and_opens(
         assert page.evaluate("document.activeElement.name") == "q"
         page.keyboard.type("jkx/resnet"[4:])
         press("Enter")
-        page.wait_for_url("**/?q=resnet")
+        page.wait_for_url("**/runs?q=resnet")
         ready(page)
         for key, name in (("j", after), ("j", before), ("j", before), ("k", after), ("ArrowDown", before)):
             press(key)
@@ -184,8 +195,9 @@ def test_the_keyboard_alone_finds_picks_compares_and_opens(
         assert complaints == []
 
 
-def test_everything_is_reached_by_tab_in_the_order_of_the_page(browser: Any, server: Serving) -> None:
-    with visit(browser, server.url) as (page, _, _):
+@pytest.mark.parametrize("path", ["", "runs"])
+def test_everything_is_reached_by_tab_in_the_order_of_the_page(browser: Any, server: Serving, path: str) -> None:
+    with visit(browser, f"{server.url}{path}") as (page, _, _):
         inside = "(each) => !each.disabled && each.checkVisibility() && each.tabIndex >= 0"
         wanted = page.evaluate(
             f"Array.from(document.querySelectorAll('a, button, input, select')).filter({inside}).length"
@@ -211,7 +223,10 @@ def test_times_of_day_are_those_of_the_reader(browser: Any, server: Serving) -> 
         assert time.get_attribute("title").endswith(" UTC")
 
 
-PAGES = ["", "?q=nothing-like-it", "compare", "history", "api", "runs/last", "runs/zzzzzz"]
+PAGES = [
+    *("", "?branch=none", "runs", "runs?q=nothing-like-it", "compare", "history", "history?model=resnet.onnx", "api"),
+    *("runs/last", "runs/zzzzzz"),
+]
 
 
 @pytest.mark.parametrize(
@@ -229,7 +244,7 @@ def test_nothing_is_cut_off_or_faint(browser: Any, server: Serving, width: int, 
 def test_a_theme_that_was_chosen_stays_on_all_pages(browser: Any, server: Serving) -> None:
     with visit(browser, server.url) as (page, _, _):
         page.click("#theme")
-        page.click(".runs .id a >> nth=0")
+        page.click(".now .id a >> nth=0")
         ready(page)
         assert page.evaluate("document.documentElement.dataset.theme") == "dark"
         page.click("a.brand")
@@ -242,13 +257,13 @@ def test_the_pages_need_no_script(browser: Any, server: Serving, runs: tuple[str
     context = browser.new_context(java_script_enabled=False)
     try:
         page = context.new_page()
-        page.goto(server.url)
+        page.goto(f"{server.url}runs")
         page.fill("input[name=q]", "resnet")
         page.click("#search button")
         page.check(f"input[value={before}]")
         page.check(f"input[value={after}]")
         page.click("#compare")
-        assert page.inner_text("h1") == f"{after} against {before}"
+        assert page.inner_text("h1").startswith(f"resnet.onnx: run {after}")
     finally:
         context.close()
 
@@ -270,6 +285,6 @@ def test_a_token_is_typed_once_and_links_of_other_sites_work(
             elsewhere.write_text(f'<a href="{server.url}">the runs</a>')
             page.goto(elsewhere.as_uri())
             page.click("a")
-            page.wait_for_selector(".runs")
+            page.wait_for_selector(".now")
         finally:
             context.close()

@@ -30,7 +30,7 @@ def test_a_signal_ends_it_cleanly(kept: Kept, name: str) -> None:
     with serving("--store", kept.where) as server, httpx.Client() as visitor:
         assert server.line == f"{kept.where} is at {server.url} (press Ctrl-C to stop)\n"
         assert urlsplit(server.url).hostname == "127.0.0.1"
-        assert kept.before in visitor.get(server.url).text  # its connection stays open
+        assert kept.before in visitor.get(f"{server.url}runs").text  # its connection stays open
         assert server.end(signal.Signals[name]) == (0, "")
         with pytest.raises(httpx.ConnectError):
             httpx.get(server.url)

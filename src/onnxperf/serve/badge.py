@@ -16,7 +16,6 @@ _LETTER, _ROOM, _TALL = 6.6, 12, 20
 """Width of a letter, room around a text, and height, in pixels."""
 _COLORS = {"slower": "#a83410", "faster": "#00664a", "equivalent": "#44606f", "undecided": "#55606c"}
 _WORDS = {"undecided": "too few runs"}
-POLICY = "default-src 'none'"
 
 
 def badge_text(now: ModelNow) -> str:

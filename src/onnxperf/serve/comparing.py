@@ -15,7 +15,7 @@ import onnxperf
 from onnxperf.records.base import Machine
 from onnxperf.records.options import SessionOptions
 from onnxperf.records.profile import Profile
-from onnxperf.records.race import Bench
+from onnxperf.records.race import Bench, Case
 from onnxperf.records.runs import BRANCH, COMMIT, DIRTY, KeptRun
 from onnxperf.render.kit.markdown import markdown_text, part_markdown
 from onnxperf.render.kit.page import Section, Verbatim
@@ -171,17 +171,17 @@ def _settings(side: Side) -> Iterator[tuple[str, str]]:
     if isinstance(session, SessionOptions):
         yield from ((name.replace("_", " "), str(value)) for name, value in asdict(session).items())
     for case in getattr(record, "cases", ()):
-        yield from _conditions(case)
+        if isinstance(case, Case):
+            yield from _conditions(case)
 
 
-def _conditions(case: Any) -> Iterator[tuple[str, str]]:
+def _conditions(case: Case) -> Iterator[tuple[str, str]]:
     """Of subjects, as far as they are alike in a case."""
-    place = dims_text(getattr(case, "dims", {}))
-    for name, hashed in getattr(case, "fingerprint", {}).items():
+    place = dims_text(case.dims)
+    for name, hashed in case.fingerprint.items():
         yield f"file of {name}", hashed[:12]
-    subjects = [getattr(each, "conditions", {}) for each in case.subjects]
-    for name in dict.fromkeys(name for each in subjects for name in each):
-        values = dict.fromkeys(str(each[name]) for each in subjects if name in each)
+    for name in dict.fromkeys(name for each in case.subjects for name in each.conditions):
+        values = dict.fromkeys(str(each.conditions[name]) for each in case.subjects if name in each.conditions)
         yield f"{name} ({place})" if place else name, ", ".join(values)
 
 

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from onnxperf.records.race import Bench
 from onnxperf.records.runs import KeptRun
 from onnxperf.serve import queries
-from onnxperf.serve.badge import POLICY, badge_svg
+from onnxperf.serve.badge import badge_svg
 from onnxperf.serve.comparing import is_comparable
 from onnxperf.serve.drawing import sparkline
 from onnxperf.serve.overview_rows import attention_rows, gate_rows, model_rows
@@ -112,7 +112,7 @@ def run_page(request: Request, run: queries.RunPath) -> Response:
 def badge(request: Request, model: queries.ModelPath) -> Response:
     """The time of a model now, and its trend."""
     now = queries.model_now(queries.store_of(request), model)
-    return Response(badge_svg(now), headers={"content-security-policy": POLICY}, media_type="image/svg+xml")
+    return Response(badge_svg(now), media_type="image/svg+xml")
 
 
 def _facts(found: FoundRun) -> list[str]:

@@ -122,7 +122,7 @@ def search_runs(
     down = SORTS[sort] if descending is None else descending
     order = ((key.desc() if down else key.asc()).nulls_last(), run.started.desc(), run.id.desc())
     chosen = select(run.id, run.name).select_from(table).where(*conditions).order_by(*order).limit(limit).offset(offset)
-    names = dict(connection.execute(chosen).tuples().all())
+    names = dict(connection.execute(chosen).all())
     runs = {each.id: each for each in rows.kept_runs(connection, None, run.id.in_(names))} if names else {}
     ordered = [runs[name] for name in names.values() if name in runs]
     return FoundRuns(runs=tuple(with_figures(connection, ordered)), total=int(total))
