@@ -241,6 +241,82 @@ def test_nothing_is_cut_off_or_faint(browser: Any, server: Serving, width: int, 
             assert requests == []
 
 
+KEY_COLUMNS = {
+    "": (".now", ["model and case", "time now", "change", "since", "newest runs", "last run"]),
+    "runs": (".runs", ["run", "when ↓", "kind", "model", "time", "speedup", "verdict", "status", "machine", "commit"]),
+}
+
+
+@pytest.mark.parametrize("path", KEY_COLUMNS)
+@pytest.mark.parametrize("width", [1024, 1440])
+def test_key_columns_are_visible_without_scrolling(browser: Any, server: Serving, path: str, width: int) -> None:
+    table, headings = KEY_COLUMNS[path]
+    inside = f"""(words) => Array.from(document.querySelectorAll("{table} th")).filter((each) => {{
+      const {{ left, right, width }} = each.getBoundingClientRect();
+      return width > 1 && left >= 0 && right <= {width} && !each.querySelector(".hidden");
+    }}).map((each) => each.innerText)"""
+    with visit(browser, f"{server.url}{path}", width) as (page, _, _):
+        shown = [each.removesuffix(" ↓") for each in page.evaluate(inside)]
+        assert [each for each in headings if each.removesuffix(" ↓") not in shown] == []
+
+
+def test_on_a_phone_the_way_to_all_pages_and_what_matters_of_a_model_is_visible(browser: Any, server: Serving) -> None:
+    seen = f"""(each) => {{
+      const {{ left, right, width }} = each.getBoundingClientRect();
+      return width > 0 && left >= 0 && right <= {NARROW};
+    }}"""
+    with visit(browser, server.url, NARROW) as (page, _, _):
+        for wanted in ("header nav a", ".now tr:nth-child(1) :is(.id, .time, .change, .graph, .last)"):
+            assert all(each.evaluate(seen) for each in page.query_selector_all(wanted)), wanted
+        assert len(page.query_selector_all("header nav a")) == 5
+
+
+def test_the_rows_of_the_overview_are_reached_by_keyboard_alone(browser: Any, server: Serving) -> None:
+    with visit(browser, server.url) as (page, complaints, _):
+        page.keyboard.press("j")
+        first = page.evaluate("document.activeElement.textContent")
+        page.keyboard.press("j")
+        page.keyboard.press("k")
+        assert page.evaluate("document.activeElement.textContent") == first
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/history?model=*")
+        assert complaints == []
+
+
+def test_a_filter_applies_at_once_and_stays_in_the_address(browser: Any, server: Serving) -> None:
+    with visit(browser, server.url) as (page, complaints, _):
+        page.select_option("select[name=branch]", "main")
+        page.wait_for_url("**/?branch=main")
+        ready(page)
+        assert page.locator(".now .id").count() == 1
+        page.reload()
+        ready(page)
+        assert page.input_value("select[name=branch]") == "main"
+        page.click("text=Clear")
+        page.wait_for_url(server.url)
+        assert complaints == []
+
+
+def test_the_chart_library_is_fetched_once_for_many_reports(
+    browser: Any, server: Serving, runs: tuple[str, list[str]]
+) -> None:
+    context = browser.new_context()
+    try:
+        page = context.new_page()
+        fetched: list[Any] = []
+        page.on("response", lambda answer: fetched.append(answer) if "/static/" in answer.url else None)
+        for run in (*runs[1][:2], *runs[1][:2]):
+            page.goto(f"{server.url}runs/{run}")
+            ready(page)
+        transferred = page.evaluate(
+            "performance.getEntriesByType('resource').filter((each) => each.name.includes('/static/'))[0].transferSize"
+        )
+        assert len({each.url for each in fetched}) == 1
+        assert transferred == 0
+    finally:
+        context.close()
+
+
 def test_a_theme_that_was_chosen_stays_on_all_pages(browser: Any, server: Serving) -> None:
     with visit(browser, server.url) as (page, _, _):
         page.click("#theme")

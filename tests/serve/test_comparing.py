@@ -32,9 +32,9 @@ def client(store: Store) -> TestClient:
 
 
 def two(store: Store, kind: str, topic: str = "") -> tuple[KeptRun, KeptRun]:
-    """The newest two runs of a kind, the older one first."""
-    newer, older, *_ = [each for each in store.runs(kind=kind) if topic in each.topic]
-    return older, newer
+    """The oldest and the newest run of a kind."""
+    newest, *_, oldest = [each for each in store.runs(kind=kind) if topic in each.topic]
+    return oldest, newest
 
 
 def address_of(runs: tuple[KeptRun, KeptRun], path: str = "/compare") -> str:

@@ -6,7 +6,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-from onnxperf.records.base import Document
 from onnxperf.records.gate import GateOutcome
 from onnxperf.records.history import ChangePoint, HistorySeries
 from onnxperf.records.numbers import Amount, Count
@@ -67,7 +66,7 @@ class GateNow(Struct, frozen=True, kw_only=True):
     """Git commit; empty if unknown."""
 
 
-class Overview(Document, frozen=True, kw_only=True):
+class Overview(Struct, frozen=True, kw_only=True):
     """Models, concerns and gates of a store."""
 
     models: tuple[ModelNow, ...] = ()
