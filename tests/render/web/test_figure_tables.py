@@ -45,7 +45,8 @@ def selected(page: Any) -> list[str]:
 def test_key_columns_are_seen_without_scrolling_at_1024_pixels(browser: Any, page_of: PageOf, kind: str) -> None:
     with opened_page(browser, page_of(kind), width=1024) as opened:
         too_wide = opened.page.evaluate(
-            "[...document.querySelectorAll('.scroll')].filter((each) => each.checkVisibility() && each.scrollWidth > each.clientWidth + 1)"
+            "[...document.querySelectorAll('.scroll')]"
+            ".filter((each) => each.checkVisibility() && each.scrollWidth > each.clientWidth + 1)"
             ".map((each) => each.getAttribute('aria-label'))"
         )
         assert too_wide == []
