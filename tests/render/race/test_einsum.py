@@ -57,7 +57,7 @@ def test_a_plan_shows_the_search_the_race_and_the_answer() -> None:
         "95 % CI",
         "× limit",
     ]
-    assert cells(line_with(text, "decomposed")) == [
+    assert cells(line_with(text, "decomposed"))[:6] == [
         "decomposed as written",
         "419 µs",
         "1.58×",
@@ -68,7 +68,7 @@ def test_a_plan_shows_the_search_the_race_and_the_answer() -> None:
     assert "The best graph is 3.76 times" in text
     assert "finalists were raced again" in text
     assert text.count("out of luck") == 1
-    assert cells(line_with(text, "torch.einsum"))[-1] == "⛔ failed"
+    assert "⛔ failed" in line_with(text, "torch.einsum")
 
 
 def test_the_reason_of_an_undecided_row_stands_below_unless_the_answer_has_it() -> None:
@@ -89,7 +89,7 @@ def test_the_winner_is_bold_with_a_mark_and_the_limit_is_dim() -> None:
     winner = line_with(text, "176 µs")
     assert winner.startswith("\x1b[1m*")
     assert line_with(text, "127 µs").startswith("\x1b[2m")
-    assert cells(line_with(printed(plan_page(einsums.plan()), 200), "127 µs"))[-2] == "limit"
+    assert cells(line_with(printed(plan_page(einsums.plan()), 200), "127 µs"))[4] == "limit"
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_names_in_charts_hold_nothing_that_steers() -> None:
 def test_a_rewrite_shows_every_group_of_nodes_and_why() -> None:
     text = printed(rewrite_page(einsums.rewrite()), 200)
     assert cells(line_with(text, "Einsum_3"))[0] == "Einsum_3 and 11 more"
-    assert cells(line_with(text, "Einsum_3"))[3:] == [
+    assert cells(line_with(text, "Einsum_3"))[3:7] == [
         "✓ rewritten",
         "3.10×",
         "1.21×",
@@ -291,7 +291,7 @@ def test_replaced_nodes_show_what_they_gained_in_the_model() -> None:
     found = charts_of(rewrite_page(einsums.rewrite()))
     assert labels_in(found["Gain by node"]) == ["1.21× ✓ rewritten", "1.00× ✓ kept"]
     assert [mark.color for mark in picture_of(found["Gain by node"]).marks] == [GREEN, GREY]
-    assert column(found["Gain by node"].table, "outcome") == ["rewritten", "kept", "skipped"]
+    assert column(found["Gain by node"].table, "outcome") == ["✓ rewritten", "✓ kept", "skipped"]
     assert labels_in(found["Speedups"])[1].startswith("1.21×")
 
 
