@@ -32,6 +32,7 @@ SECONDS = Format(lambda seconds: duration(1e9 * seconds), excel='0.00E+00 "s"')
 _ROLES = {GREEN: "fastest or chosen", ORANGE: "as written", BLUE: "others"}
 _RACE = "Final race"
 
+
 class _Bar(NamedTuple):
     """The letter orders that lead to one graph, or one of them; the chosen graph need not come from an order."""
 
