@@ -42,9 +42,9 @@ def test_the_page_has_the_answer_every_candidate_once_and_then_evidence_gain_and
             "What helps",
             "Surplus threads: 4 threads.",
             "With threads=1, the model is 1.29× as fast (95 % CI 1.24–1.33)",
-            "Use fewer: --threads 1.",
+            "Use fewer: threads=1.",
             "Saves CPU time or memory, but is slower",
-            "Sleep: --option session.intra_op.allow_spinning=0.",
+            "Sleep: options=session.intra_op.allow_spinning=0.",
             "Found, but not tried",
             "Old opset: opset 7.",
         )
