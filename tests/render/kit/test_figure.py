@@ -52,8 +52,8 @@ def test_a_change_shows_what_is_kept_and_what_is_gone_or_added(before: float, af
 def test_an_interval_stands_beside_the_line_at_one() -> None:
     wide, narrow = compared(0.8, 1.0, 1.25), compared(1.05, 1.1, 1.15)
     draw = interval_figures([wide, narrow])
-    assert draw(narrow).text.startswith("    │")
-    assert shapes(draw(narrow)) == ["one", "range", "point"]
+    assert draw(narrow, None).text.startswith("    │")
+    assert shapes(draw(narrow, None)) == ["one", "range", "point"]
 
 
 @pytest.mark.parametrize(

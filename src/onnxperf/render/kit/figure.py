@@ -84,7 +84,7 @@ def interval_figures(
     behind = [Mark("band", place(1 / (1 + effect)), place(1 + effect))] if effect > 0 else []
     behind.append(Mark("one", place(1.0), place(1.0)))
 
-    def figure(comparison: Comparison, limit: float | None = None) -> Figure:
+    def figure(comparison: Comparison, limit: float | None) -> Figure:
         value = comparison.ratio
         if not _is_sound(value):
             return Figure(cells=_INTERVAL_CELLS)
