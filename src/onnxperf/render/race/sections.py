@@ -141,7 +141,7 @@ def _summary(cases: Sequence[Case], baselines: str) -> str:
     effects = {case.min_effect for case in cases if case.min_effect}
     if effects:
         below = f"{plain(100 * effects.pop())} %" if len(effects) == 1 else "the limit of their case"
-        said.append(f"Differences below {below}, in files a gray band around 1, do not matter.")
+        said.append(f"Differences below {below}, the gray band around 1, do not matter.")
     return " ".join(said)
 
 
