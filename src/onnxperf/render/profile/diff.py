@@ -67,9 +67,20 @@ def diff_page(diff: Diff, screen: Shown, page: Shown, kinds: Sequence[DiffSum]) 
         Section("Original nodes", sources),
         Section("Operators", [*operators_charts(diff), *changes_charts(diff)], "page"),
         Section("Executed nodes", [*nodes, nodes_table(diff, page.nodes, on="page")]),
-        *answered(diff.answer, diff.notes, interrupted, verdict_of(diff.race) if diff.race is not None else ""),
-        Foot([*measured, *dict.fromkeys(f"times: {estimator(each)}" for each in (diff.before, diff.after))]),
+        *answered(diff.answer, diff.notes, interrupted, _verdict(diff)),
+        Foot(
+            [
+                *measured,
+                *dict.fromkeys(f"times: {estimator(each)}" for each in (diff.before, diff.after) if each.iterations),
+            ]
+        ),
     ]
+
+
+def _verdict(diff: Diff) -> str:
+    """That of the race, if it has one."""
+    found = verdict_of(diff.race) if diff.race is not None else ""
+    return "" if found == "failed" else found
 
 
 def _heading(diff: Diff, facts: Sequence[str]) -> tuple[str, Sequence[str]]:
