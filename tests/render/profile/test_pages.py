@@ -12,8 +12,8 @@ from rich.cells import cell_len
 
 from onnxperf.analyze.graphs.modules import module_times
 from onnxperf.records.profile import Optimization, Profile
+from onnxperf.render.kit.figure import share_figure
 from onnxperf.render.kit.page import Page
-from onnxperf.render.profile.columns import bar
 from onnxperf.render.profile.optimization import optimization_page
 from onnxperf.render.profile.page import profile_page
 from onnxperf.wording.names import name_of
@@ -47,7 +47,7 @@ def printed(
     ],
 )
 def test_a_bar_starts_where_the_one_above_ends(before: float, own: float, drawn: str) -> None:
-    assert bar(before, own) == drawn
+    assert share_figure(before, own).text == drawn
 
 
 # ---------------------------------------------------------------- a profile

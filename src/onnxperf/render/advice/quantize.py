@@ -30,6 +30,7 @@ from onnxperf.render.kit.column import (
     WHOLE,
     Column,
     Format,
+    change_column,
     field_columns,
     for_screens,
 )
@@ -154,6 +155,7 @@ def layers_table(record: Quantization, most: int | None = None, on: On = "all") 
         Column("after_us", INT8, lambda row: row.after_us, US),
         ratio,
         result,
+        change_column(lambda row: row.before_us, lambda row: row.after_us, record.layers),
         Column("convert_us", "converting", lambda row: row.convert_us, US, 100, text=_converting),
         Column("kernels", "kernels in int8", lambda row: row.kernels, TEXT, 140, text=_kernels, room=16),
         Column("error", "error alone", lambda row: row.error, ERROR, 100),

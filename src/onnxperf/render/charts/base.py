@@ -81,8 +81,8 @@ class Layer(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What tells this panel from the others."""
-        return ", ".join(value for value in self.only.values() if value)
+        """What tells this panel from the others; a size alone says nothing."""
+        return ", ".join(f"{name}={each}" if each.isdecimal() else each for name, each in self.only.items() if each)
 
 
 class Chart(NamedTuple):
@@ -102,6 +102,12 @@ class Chart(NamedTuple):
     def kind(self) -> str:
         """Which painters draw it."""
         return self.layers[0].picture.kind
+
+    @property
+    def is_in_rows(self) -> bool:
+        """Whether its table has the same intervals or bars in its rows: a page then shows the table alone."""
+        has_figures = any(column.figure is not None for column in self.table.columns)
+        return self.kind == "forest" or (self.kind == "bars" and has_figures)
 
     @property
     def height(self) -> int:

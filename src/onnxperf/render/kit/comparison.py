@@ -7,7 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from onnxperf.records.comparison import Comparison
 from onnxperf.render.kit.column import INTERVAL, NAME, NS, RATIO, TEXT, Column, Format, for_files, for_screens
-from onnxperf.render.kit.strip import strips
+from onnxperf.render.kit.figure import interval_figures
 from onnxperf.render.kit.table import Footer, Table
 from onnxperf.wording.numbers import interval, ratio
 from onnxperf.wording.verdicts import faced
@@ -17,7 +17,7 @@ R = TypeVar("R")
 VERDICT_STYLES: Mapping[str, str] = {
     "baseline": "bold",
     **dict.fromkeys(("faster", "gain", "less", "passed", "as before", "kept", "rewritten", "better"), "green"),
-    **dict.fromkeys(("chosen", "won", "PASS"), "green"),
+    **dict.fromkeys(("chosen", "won", "fastest", "PASS"), "green"),
     **dict.fromkeys(("slower", "more", "failed", "changed", "exceeded", "lost", "FAIL"), "red"),
     **dict.fromkeys(("undecided", "trade", "unexplained", "CANNOT TELL"), "yellow"),
     **dict.fromkeys(("equivalent", "dropped", "no gain", "limit"), "dim"),
@@ -96,15 +96,27 @@ def ratio_columns(by: Compared[R]) -> list[Column[R]]:
     style = by.style or styled
     return [
         Column(by.key, by.ratio, lambda row: by.of(row).ratio, by.format, style=style, text=by.ratio_text),
-        Column(by.key, "95 % CI", lambda row: ends_of(by.of(row)), INTERVAL, 0, "dim", by.interval_text),
+        Column(by.key, "95 % CI", lambda row: ends_of(by.of(row)), INTERVAL, 1, "dim", by.interval_text),
         Column(by.verdict, by.verdict, by.said, TEXT, style=style, room=14, cut=True, text=by.shown, untitled=True),
     ]
 
 
-def strip_column(by: Compared[R], rows: Sequence[R]) -> Column[R]:
-    """Intervals as a small forest, on screens with room for it."""
-    drawn = dict(zip(map(id, rows), strips([by.of(row) for row in rows]), strict=True))
-    return for_screens("", lambda row: drawn.get(id(row), ""), width=100, terminal=True)
+def interval_column(by: Compared[R], rows: Sequence[R]) -> Column[R]:
+    """Intervals as a forest inside the rows: on pages, and on screens with room for it."""
+    figure = interval_figures(map(by.of, rows))
+
+    def styled(row: R) -> str:
+        return VERDICT_STYLES.get(by.said(row), "")
+
+    look: dict[str, Any] = {"width": 100, "untitled": True, "style": by.style or styled}
+    return for_screens("interval", lambda row: by.of(row).ratio, RATIO, figure=lambda row: figure(by.of(row)), **look)
+
+
+def with_intervals(table: Table[Any], by: Compared[Any], rows: Sequence[Any]) -> Table[Any]:
+    """The table with these intervals in its rows, unless it has graphics already."""
+    if any(column.figure is not None for column in table.columns):
+        return table
+    return table._replace(columns=[*table.columns, interval_column(by, rows)])
 
 
 def comparison_columns(by: Compared[R]) -> list[Column[R]]:
@@ -129,7 +141,7 @@ def comparison_table(
 ) -> Table[R]:
     """The one table of comparisons."""
     columns = comparison_columns(by)
-    return Table([*columns, strip_column(by, rows)], rows, title, footers=footers, **more)
+    return Table([*columns, interval_column(by, rows)], rows, title, footers=footers, **more)
 
 
 def ends_of(comparison: Comparison) -> tuple[float, float] | None:

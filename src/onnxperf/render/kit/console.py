@@ -108,7 +108,7 @@ def _drawn_part(part: Part, console: Console, spell: Spell) -> Iterator[Renderab
         case Verbatim():
             yield from _verbatim(part, console, spell)
         case Table():
-            yield from _titled(grid_of(part, console.width, terminal=True), part.optional, console, spell)
+            yield from _titled(grid_of(part, console.width), part.optional, console, spell)
 
 
 def _titled(grid: Grid, optional: bool, console: Console, spell: Spell) -> Iterator[RenderableType]:

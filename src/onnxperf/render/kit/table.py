@@ -68,6 +68,18 @@ class Grid(NamedTuple):
         lines = [line._replace(cells=[line.cells[place] for place in places]) for line in self.lines]
         return self._replace(columns=[self.columns[place] for place in places], lines=lines)
 
+    def brief(self, most: int, figures: bool = True) -> list[int]:
+        """Places of the columns to show at once: those of the narrowest screens, graphics if there is room."""
+
+        def rank(column: Column[Any]) -> int:
+            if column.figure is not None:
+                return -1 if figures else FILES_ONLY
+            return -2 if column.breaks else column.width
+
+        ranks = sorted((rank(column), place) for place, column in enumerate(self.columns))
+        several = sum(column.breaks for column in self.columns)  # of equal importance
+        return sorted(place for _, place in ranks[: max(most, several + most - 1 if several else 0)])
+
     def mapped(self, change: Callable[[str], str]) -> Grid:
         """With all texts changed."""
         lines = [
@@ -77,9 +89,9 @@ class Grid(NamedTuple):
         return Grid(columns, lines, change(self.title))
 
 
-def grid_of(table: Table[Any], width: int = EVERYTHING, terminal: bool = False) -> Grid:
-    """What a screen of this width shows of a table."""
-    columns = [column for column in table.columns if column.width <= width and terminal >= column.terminal]
+def grid_of(table: Table[Any], width: int = EVERYTHING, figures: bool = True) -> Grid:
+    """What a screen of this width shows of a table, with its graphics if the screen can show these."""
+    columns = [column for column in table.columns if column.width <= width and (figures or column.figure is None)]
     lines = [
         Line(
             [column.cell(row) for column in columns],

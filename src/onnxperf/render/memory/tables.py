@@ -30,6 +30,7 @@ from onnxperf.render.kit.column import (
     TEXT,
     Column,
     Format,
+    bar_column,
     field_columns,
     for_files,
 )
@@ -62,7 +63,8 @@ def subjects_table(record: Memory) -> Table[Row]:
 
 def peaks_table(case: MemoryCase) -> Table[MemorySubject]:
     """What each subject needs, peak and increment of each step, what stays of it, and growth."""
-    return Table([_SUBJECT, *_PEAKS], case.subjects, _PEAKS_TITLE)
+    bars = bar_column(lambda row: row.needed_bytes, case.subjects)
+    return Table([_SUBJECT, *_PEAKS, bars], case.subjects, _PEAKS_TITLE)
 
 
 def pages_table(case: MemoryCase) -> Table[MemorySubject]:

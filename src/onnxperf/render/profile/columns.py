@@ -30,6 +30,7 @@ from onnxperf.render.kit.column import (
     for_files,
     for_screens,
 )
+from onnxperf.render.kit.figure import share_figure
 from onnxperf.render.kit.table import Footer
 from onnxperf.wording.numbers import NOTHING, count, grouped, magnitude, microseconds, ratio, size
 
@@ -49,8 +50,6 @@ BOUNDS: dict[Bound, str] = {
     "disturbed": "not judged",
 }
 """What limits a node, in words."""
-BAR = 12
-"""Cells of a bar from 0 to 100 %."""
 _FAR = 100
 """Times its limit from which on a node only pays for being called."""
 
@@ -122,17 +121,11 @@ def bar_column() -> Column[Timed[Any]]:
     return for_screens(
         "cumulative",
         lambda row: row.before + (row.share or 0.0),
-        TEXT,
+        SHARE,
         width=100,
         style="cyan",
-        text=lambda row: bar(row.before, row.share or 0.0),
+        figure=lambda row: share_figure(row.before, row.share or 0.0),
     )
-
-
-def bar(before: float, own: float) -> str:
-    """A share as a bar that starts where the shares before it end."""
-    start, end = (round(BAR * min(max(share, 0.0), 1.0)) for share in (before, before + own))
-    return "░" * start + "█" * (end - start)
 
 
 def calls_column() -> Column[Timed[Any]]:

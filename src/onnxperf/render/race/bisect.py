@@ -10,7 +10,7 @@ from onnxperf.records.comparison import Comparison
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BLUE, GREEN, GREY, ORANGE, RED, Chart, microsecond_unit
 from onnxperf.render.charts.forest import forest_chart
-from onnxperf.render.kit.column import BYTES, FACTOR, NAME, NS, TEXT, US, Column, Format, field_columns
+from onnxperf.render.kit.column import BYTES, FACTOR, NAME, NS, TEXT, US, Column, Format, change_column, field_columns
 from onnxperf.render.kit.comparison import Compared, ratio_columns
 from onnxperf.render.kit.machine import cpu_text
 from onnxperf.render.kit.page import Heading, Page, Part, Section, answered
@@ -141,6 +141,7 @@ def operators_table(record: Bisection) -> Table[OperatorChange]:
         Column("op_name", "operator", attrgetter("op_name"), NAME),
         Column("before_us", "before", attrgetter("before_us"), US),
         Column("after_us", "after", attrgetter("after_us"), US),
+        change_column(attrgetter("before_us"), attrgetter("after_us"), record.operators),
     ]
     return Table(columns, record.operators)
 

@@ -133,6 +133,6 @@ def _words(output: Difference) -> str:
     texts = [
         significant(output.max_absolute or 0.0),
         f"relative {significant(relative)}" if relative is not None and math.isfinite(relative) else "",
-        f"{grouped(output.differing)} of {count(output.elements, 'element')} beyond the tolerances",
     ]
-    return ", ".join(filter(None, texts))
+    beyond = f"{grouped(output.differing)} of {count(output.elements, 'element')} beyond the tolerances"
+    return f"{', '.join(filter(None, texts))}{', ' if output.differing else chr(10)}{beyond}"

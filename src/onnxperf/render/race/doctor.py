@@ -10,7 +10,7 @@ from onnxperf.records.headroom import Bandwidth, Peaks
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BLUE, ORANGE, Chart, axis_of, chart, colors_of, size_unit
 from onnxperf.render.charts.plot import Plot, Series, with_rounded
-from onnxperf.render.kit.column import BYTES, RATE, WHOLE, Column
+from onnxperf.render.kit.column import BYTES, RATE, WHOLE, Column, bar_column
 from onnxperf.render.kit.machine import FROZEN, machine_facts, noise_text
 from onnxperf.render.kit.page import Page, Section, Warn, answered
 from onnxperf.render.kit.table import On, Table
@@ -56,6 +56,7 @@ def arithmetic_table(report: MachineReport) -> Table[Peaks]:
         Column("threads", "threads", lambda row: row.threads, WHOLE),
         Column("gflop_per_s", "float32 GFLOP/s", lambda row: row.gflop_per_s, RATE),
         Column("int8_gop_per_s", "int8 GOP/s", lambda row: row.int8_gop_per_s, RATE),
+        bar_column(lambda row: row.gflop_per_s, report.peaks),
     ]
     return Table(columns, report.peaks)
 

@@ -15,7 +15,7 @@ from onnxperf.records.race import Subject
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BLUE, GREEN, ORANGE, Chart, time_unit
 from onnxperf.render.charts.forest import forest_chart
-from onnxperf.render.kit.column import NAME, RATIO, Column, Format, for_files, for_screens
+from onnxperf.render.kit.column import NAME, RATIO, Column, Format, bar_column, for_files, for_screens
 from onnxperf.render.kit.comparison import STATUS_STYLES, VERDICT_STYLES, Compared, ratio_columns
 from onnxperf.render.kit.machine import machine_texts
 from onnxperf.render.kit.page import Flow, Heading, Line, Page, Part, Section, answered
@@ -194,6 +194,7 @@ def orders_table(plan: EinsumPlan) -> Table[OrderTime]:
         Column("equation", "equation", attrgetter("equation"), NAME),
         Column("graph", "graph", attrgetter("graph"), NAME, room=20),
         Column("time", "time", lambda row: _seconds(row.time_ns), SECONDS),
+        bar_column(attrgetter("time_ns"), plan.orders),
     ]
     return Table(columns, sorted(plan.orders, key=lambda row: math.inf if row.time_ns is None else row.time_ns))
 

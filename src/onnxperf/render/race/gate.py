@@ -64,15 +64,14 @@ def _table(rows: Sequence[GateRow], by: Compared[GateRow]) -> Table[GateRow]:
 def limits_charts(record: Gate) -> list[Chart]:
     """Ratios with their intervals; an error of outputs is no ratio."""
     ratios = [each for each in record.limits if each.ratio is not None and each.measure != "error"]
-    accepted = {each.limit for each in ratios if each.limit is not None}
-    effect = max(accepted) - 1 if len(accepted) == 1 else None
     summary = (
         f"New / baseline of {count(len(ratios), 'limit')} with 95 % intervals, those of memory with the range "
-        "of all processes; above 1 the new model takes more. A limit is kept where all of its interval is below it. "
+        "of all processes; above 1 the new model takes more. A limit, the upright stroke of a row, is kept where all "
+        "of the interval is left of it. "
         f"{_controls(record)}"
     )
     rows: Sequence[GateRow] = [*ratios, *record.controls]
-    return forest_chart("Ratios and limits", summary, COMPARED, rows, effect, limits_table(record))
+    return forest_chart("Ratios and limits", summary, COMPARED, rows, table=limits_table(record), limit=_limit)
 
 
 def _rows(record: Gate) -> Sequence[GateRow]:

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from onnxperf.records.base import Machine
 from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.render.kit.machine import cpu_text, thread_texts, used_versions
-from onnxperf.render.kit.page import Foot, Heading, Part, answered
+from onnxperf.render.kit.page import Amount, Foot, Heading, Part, answered
 from onnxperf.render.race.sections import race_sections
-from onnxperf.wording.names import dims_text
+from onnxperf.render.race.subjects import ranked
+from onnxperf.wording.names import dims_text, name_of
+from onnxperf.wording.numbers import duration
 from onnxperf.wording.units import units_text
 
 
@@ -19,9 +21,19 @@ def bench_page(bench: Bench, more_notes: Sequence[str] = ()) -> list[Part]:
     return [
         Heading(case.model, [dims_text(case.dims), *race_facts(case.subjects, bench.machine)]),
         *race_sections(case, on="all"),
-        *answered(case.answer, [*case.notes, *more_notes], case.interrupted, verdict_of(case)),
+        *answered(
+            case.answer, [*case.notes, *more_notes], case.interrupted, verdict_of(case), _quickest(case.subjects)
+        ),
         Foot([units_text((each.unit, each.units) for each in case.subjects if each.unit)]),
     ]
+
+
+def _quickest(subjects: Sequence[Subject]) -> Amount:
+    """The time of the fastest subject."""
+    first = next(iter(ranked(subjects)), None)
+    if first is None or first.time_ns is None:
+        return "", ""
+    return duration(first.time_ns), name_of(first.name) if len(subjects) > 1 else "per call"
 
 
 def verdict_of(case: Case) -> str:

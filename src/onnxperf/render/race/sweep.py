@@ -23,10 +23,11 @@ from onnxperf.records.sweep import (
 from onnxperf.render.charts.base import Chart
 from onnxperf.render.kit.column import FILES_ONLY, NUMBER, RATE, TEXT, Column, for_files, for_screens
 from onnxperf.render.kit.comparison import VERDICT_STYLES, Compared, ratio_columns
-from onnxperf.render.kit.page import GAP, INTERRUPTED, Answer, Heading, Line, Note, Page, Part, Section, Warn
+from onnxperf.render.kit.page import GAP, INTERRUPTED, Answer, Heading, Line, Note, Page, Panes, Part, Section, Warn
 from onnxperf.render.kit.table import On, Table
 from onnxperf.render.race.page import race_facts
-from onnxperf.render.race.sections import cases_sections, labels_of
+from onnxperf.render.race.sections import cases_sections, labels_of, links_in
+from onnxperf.render.race.subjects import race_table, raced
 from onnxperf.render.race.sweep_cells import (
     REASON,
     SIZE,
@@ -38,7 +39,7 @@ from onnxperf.render.race.sweep_cells import (
     short_dim,
     status_style,
 )
-from onnxperf.render.race.sweep_lines import lines_charts
+from onnxperf.render.race.sweep_lines import lines_charts, lines_panes
 from onnxperf.render.race.sweep_map import WHO_WINS, map_charts, suits_map
 from onnxperf.render.race.sweep_matrix import times_charts
 from onnxperf.wording.busy import is_busy_text
@@ -51,6 +52,8 @@ MAX_LINES = 20
 """Lines of reasons or notes before the rest becomes a number."""
 MOST_ANSWERS = 6
 """Stretches of sizes that are answers; of more, a page only has how many cases each subject wins."""
+MOST_SUBJECTS = 3000
+"""Subjects of all cases up to which a page has each of them."""
 MOST_RACES = 12
 """Cases up to which a page has each race with its samples."""
 _MOST_NAMES = 4
@@ -73,13 +76,12 @@ def sweep_page(bench: Bench, models: Sequence[SweepModel], panels: Sequence[Swee
     tables = [part for each in models for part in _tables(each, several=len(models) > 1)]
     missing = missing_table(bench.cases)
     sections = [
-        Section(WHO_WINS, map_charts(panels, models, every=True), "page"),
-        Section("Times over sizes", lines_charts(panels, models, every=True), "page"),
-        Section("Times of every case", times_charts(panels, models, every=True), "page"),
+        Section(WHO_WINS, [*map_charts(panels, models, every=True), *_selected(bench.cases)], "page"),
+        Section("Times over sizes", [Panes(lines_panes(panels, models))], "page"),
         Section("Cases", tables),
         Section("What is missing", [missing] if missing.rows else [], "page"),
     ]
-    races = cases_sections(labels_of(bench.cases), "Races") if len(bench.cases) <= MOST_RACES else []
+    races = cases_sections(labels_of(bench.cases))[1:] if len(bench.cases) <= MOST_RACES else []
     heading = Heading(", ".join(name_of(each.model) for each in models), facts)
     return [heading, *(each for each in sections if each.parts), *_told(bench, models, answer), *races]
 
@@ -108,6 +110,12 @@ def plan_page(keys: Sequence[str], estimate: Estimate) -> Page:
 
 
 # ---------------------------------------------------------------- parts
+
+
+def _selected(cases: Sequence[Case]) -> list[Part]:
+    """Every subject of the case that is selected in the map; of all cases before one is."""
+    rows = raced(labels_of(cases))
+    return [race_table(rows)._replace(title="Subjects of a case")] if len(rows) <= MOST_SUBJECTS else []
 
 
 def _tables(model: SweepModel, several: bool) -> list[Part]:
@@ -210,7 +218,9 @@ def cases_table(models: Sequence[SweepModel], title: str = "", per_1000: bool = 
     for name in names:
         columns += [_time_column(name, seconds), for_files(f"{name} status", _status_of(name))]
         columns += _duel_columns(name) if name in rivals and len(names) > 1 else []
-    return Table([*columns, *_best_columns(models, rate_unit(cases))], rows, title)
+    columns += _best_columns(models, rate_unit(cases))
+    links = links_in(cases)
+    return Table(columns, rows, title, link=lambda row: links[id(row.case)])
 
 
 def _time_column(name: str, seconds: float) -> Column[SweepRow]:

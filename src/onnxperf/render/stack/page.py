@@ -45,7 +45,7 @@ def stack_page(
         Section("Tree of calls", [*flame, *([tree] if tree is not None else [])], on="page"),
         Section("Compiled functions", _native_parts(record, top, samples)),
         Section("Memory that is taken", allocations),
-        *answered(record.answer, record.notes),
+        *answered(record.answer, record.notes, amount=(duration(record.call_ns), "per call")),
     ]
 
 

@@ -1,8 +1,10 @@
 "use strict";
 onnxperf.startTables();
+onnxperf.startTabs();
 if (onnxperf.startCharts) onnxperf.startCharts();
 if (onnxperf.startDrawings) onnxperf.startDrawings();
 onnxperf.startCopying();
 onnxperf.startLinks();
 onnxperf.startTheme();
+onnxperf.startSelection();
 document.documentElement.dataset.ready = "";
