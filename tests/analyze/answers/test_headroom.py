@@ -34,7 +34,7 @@ LIMITS = "limits: 100 GFLOP/s (int8: 200 GOP/s), 10 GB/s from memory, 100 from a
         ),
         (
             [node("a", us=2510.0)],
-            "10No node is within 1.5× of what this machine can do; no operator is known to win 3 %.",
+            "100 % of the time is within 1.5× of what this machine can do; no operator is known to win 3 %.",
         ),
         (
             [node("t", "TreeEnsembleRegressor", 9000.0), node("a", us=3000.0)],

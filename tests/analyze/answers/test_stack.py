@@ -28,7 +28,7 @@ from tests.render.stack import examples as made
 )
 def test_python_against_kernels_is_one_sentence(changes: dict[str, Any], parts: list[str]) -> None:
     text = stack_answer(replace(made.SHARES, **changes), 8430.0)
-    assert text.startswith("A call takes 8.43 µs undisturbed. Of this, ")
+    assert text.startswith("A call takes 8.43 µs: ")
     assert all(part in text for part in parts), text
     assert text.endswith(").")
 
@@ -36,5 +36,5 @@ def test_python_against_kernels_is_one_sentence(changes: dict[str, Any], parts: 
 def test_calls_that_were_too_short_to_be_sampled_are_no_answer() -> None:
     assert (
         stack_answer(None, 900.0)
-        == "A call takes 900 ns undisturbed. No samples: the calls were too short; make more of them with `calls`."
+        == "A call takes 900 ns. No samples: the calls were too short; make more of them with `calls`."
     )

@@ -105,8 +105,8 @@ def test_an_unknown_noise_has_a_reason(subjects: list[Subject], stopped: bool, e
     [
         ({"load_before": None}, []),
         ({"cores": 2, "load_before": 1.0}, []),
-        ({"cores": 2, "load_before": 1.5}, ["was 1.5 on 2 cores"]),
-        ({"cores": 1, "load_before": 0.6}, ["was 0.6 on 1 core."]),
+        ({"cores": 2, "load_before": 1.5}, ["the load is 1.5 on 2 cores"]),
+        ({"cores": 1, "load_before": 0.6}, ["the load is 0.6 on 1 core."]),
         ({"load_before": 0, "throttled_before": 3, "throttled_after": 3}, []),
         ({"load_before": 0, "throttled_before": 3, "throttled_after": 4}, ["overheated"]),
         ({"load_before": 0, "frozen": False}, ["cannot be frozen"]),
@@ -121,9 +121,11 @@ def test_a_bad_moment_is_warned_of(machine: dict[str, Any], expected: list[str])
     assert all(part in sentence for part, sentence in zip(expected, found, strict=True))
 
 
-def test_warnings_come_first() -> None:
+def test_warnings_come_below_what_can_be_seen() -> None:
     busy = examples.machine(cores=2, load_before=4.0)
-    assert doctor_answer(busy, 0.001, 6, [], stopped=False).startswith("Something else is running")
+    first, second = doctor_answer(busy, 0.001, 6, [], stopped=False).splitlines()
+    assert first.endswith("1 % needs nothing special.")
+    assert second.startswith("Something else is running")
 
 
 @pytest.mark.parametrize(
