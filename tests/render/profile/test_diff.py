@@ -78,8 +78,8 @@ def test_a_diff_names_its_sides_their_sums_and_the_race() -> None:
 def test_rows_say_in_words_what_their_colors_say() -> None:
     text = printed(profiles.diff(), 140)
     assert cells(line_with(text, "MatMul"))[-1] == "noise"
-    assert cells(line_with(text, "BatchNormalization"))[-5:] == ["–", "-300 µs", "–", "–", "gone"]
-    assert cells(line_with(text, "ReorderInput"))[-5:] == ["40 µs", "+40 µs", "–", "–", "new"]
+    assert cells(line_with(text, "BatchNormalization"))[-5:] == ["300 µs", "–", "-300 µs", "–", "gone"]
+    assert cells(line_with(text, "ReorderInput"))[-5:] == ["–", "40 µs", "+40 µs", "–", "new"]
     assert cells(line_with(text, "Conv "))[-6:] == [
         "1.80 ms", "900 µs", "-900 µs", "2.00×", "1.80–2.20", "✓ faster",
     ]  # fmt: skip

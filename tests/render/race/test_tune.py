@@ -65,7 +65,7 @@ def test_the_page_has_a_row_for_every_choice_the_race_the_answer_and_the_program
         "2.86–3.15",
         "3",
         "2.2 %",
-        "alone · approximate",
+        "approximate",
     ]
     assert cells(line_with(text, "arena=off"))[:3] == ["arena=off", "1.19×", "1.13–1.25"]
     assert line_with(text, "threads=1").rstrip().endswith("slower in every launch")
@@ -100,7 +100,7 @@ def test_what_was_confirmed_stands_above_its_choices_the_best_first() -> None:
     assert next(mark.name for mark in picture_of(chart).marks) == "confirmed: arena=off"
     assert labels_in(chart) == [
         "1.19× ✓ faster",
-        "3.00× alone · approximate",
+        "3.00× approximate",
         "1.19× alone",
         "0.53× slower in every launch",
     ]
