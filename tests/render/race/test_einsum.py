@@ -57,7 +57,7 @@ def test_a_plan_shows_the_search_the_race_and_the_answer() -> None:
         "95 % CI",
         "× limit",
     ]
-    assert cells(line_with(text, "decomposed")) == [
+    assert cells(line_with(text, "decomposed"))[:6] == [
         "decomposed as written",
         "419 µs",
         "1.58×",
@@ -68,12 +68,14 @@ def test_a_plan_shows_the_search_the_race_and_the_answer() -> None:
     assert "The best graph is 3.76 times" in text
     assert "finalists were raced again" in text
     assert text.count("out of luck") == 1
-    assert cells(line_with(text, "torch.einsum"))[-1] == "failed"
+    assert cells(line_with(text, "torch.einsum"))[-1] == "⛔ failed"
 
 
-def test_the_reason_of_an_undecided_row_is_left_to_the_answer() -> None:
+def test_the_reason_of_an_undecided_row_stands_once_in_the_answer_or_below_the_table() -> None:
     undecided = einsums.subject("opt_einsum", "callable", 600_000.0, "undecided", reason="2 rounds are too few")
-    assert "too few" not in printed(plan_page(einsums.plan(race=einsums.race(undecided))), 160)
+    plan = einsums.plan(race=einsums.race(undecided))
+    for answer in (plan.answer, "opt_einsum is undecided: 2 rounds are too few."):
+        assert printed(plan_page(replace(plan, answer=answer)), 160).count("too few") == 1
 
 
 def test_below_the_race_stands_where_its_figures_come_from() -> None:
@@ -89,7 +91,7 @@ def test_the_winner_is_bold_with_a_mark_and_the_limit_is_dim() -> None:
     winner = line_with(text, "176 µs")
     assert winner.startswith("\x1b[1m*")
     assert line_with(text, "127 µs").startswith("\x1b[2m")
-    assert cells(line_with(printed(plan_page(einsums.plan()), 200), "127 µs"))[-1] == "limit"
+    assert cells(line_with(printed(plan_page(einsums.plan()), 200), "127 µs"))[5] == "limit"
 
 
 @pytest.mark.parametrize(
@@ -248,7 +250,7 @@ def test_names_in_charts_hold_nothing_that_steers() -> None:
 def test_a_rewrite_shows_every_group_of_nodes_and_why() -> None:
     text = printed(rewrite_page(einsums.rewrite()), 200)
     assert cells(line_with(text, "Einsum_3"))[0] == "Einsum_3 and 11 more"
-    assert cells(line_with(text, "Einsum_3"))[3:] == [
+    assert cells(line_with(text, "Einsum_3"))[3:7] == [
         "✓ rewritten",
         "3.10×",
         "1.21×",
@@ -260,7 +262,7 @@ def test_a_rewrite_shows_every_group_of_nodes_and_why() -> None:
     assert cells(line_with(text, "rewritten  545"))[:5] == [
         "rewritten",
         "545 µs",
-        "1.22×",
+        "1.21×",
         "1.19–1.24",
         "✓ faster",
     ]
@@ -292,7 +294,7 @@ def test_replaced_nodes_show_what_they_gained_in_the_model() -> None:
     assert labels_in(found["Gain by node"]) == ["1.21× ✓ rewritten", "1.00× ✓ kept"]
     assert [mark.color for mark in picture_of(found["Gain by node"]).marks] == [GREEN, GREY]
     assert column(found["Gain by node"].table, "outcome") == ["✓ rewritten", "✓ kept", "skipped"]
-    assert labels_in(found["Speedups"])[1].startswith("1.22×")
+    assert labels_in(found["Speedups"]) == ["1.21× ✓ faster", "baseline"]
 
 
 @pytest.mark.parametrize(("nodes", "text"), [((), "(no name)"), (("a",), "a"), (("a", "b"), "a and 1 more")])
