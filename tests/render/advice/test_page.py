@@ -33,7 +33,7 @@ RECORD = Advice(
 
 
 def test_the_page_has_evidence_gain_and_remedy_worst_first_and_then_every_trial_once() -> None:
-    page = as_flags(page_text(AdviseResult(RECORD).page()))
+    page = page_text(AdviseResult(RECORD).page())
     places = [
         page.index(text)
         for text in (
@@ -42,9 +42,9 @@ def test_the_page_has_evidence_gain_and_remedy_worst_first_and_then_every_trial_
             "What helps",
             "Surplus threads: 4 threads.",
             "With threads=1, the model is 1.29× as fast (95 % CI 1.24–1.33)",
-            "Use fewer: --threads 1.",
+            "Use fewer: threads=1.",
             "Saves CPU time or memory, but is slower",
-            "Sleep: --option session.intra_op.allow_spinning=0.",
+            "Sleep: options=session.intra_op.allow_spinning=0.",
             "Found, but not tried",
             "Old opset: opset 7.",
         )

@@ -35,7 +35,7 @@ def test_nodes_are_ranked_by_what_they_could_win_and_the_others_are_summed() -> 
     assert column(screen, "node") == ["b", "a", "2 others", "total"]
     assert column(screen, "could win") == ["6.50 ms", "100 µs", "30 µs", "6.63 ms"]
     assert column(page, "node") == ["b", "a", "c", "d", "total"]
-    assert column(page, "x limit")[3] == "at limit"
+    assert column(page, "× limit")[3] == "at limit"
 
 
 def test_every_row_is_linked_with_its_node() -> None:
@@ -111,7 +111,7 @@ def test_the_page_of_a_changed_model_has_the_original_nodes_too() -> None:
     ]
     made = replace(profile(*nodes), sources=source_times(groups, nodes))
     text = page_text(profile_page(with_limits(made)))
-    assert "Headroom per operator" in text
+    assert "Time per operator, and what could be won at best on this machine" in text
     assert "The nodes that could win the most" in text
     assert "Headroom in the original model" in text
     assert "Transpose + MatMul: t, m" in text

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 from onnxperf.records.einsum import EinsumPlan, OrderTime, Rewrite
@@ -259,13 +260,8 @@ def test_a_rewrite_shows_every_group_of_nodes_and_why() -> None:
     assert "Einsum_3 and 11 more: the whole model is faster" in text
     assert line_with(text, "Einsum_40:").endswith("absorbed the transposes")
     assert "(no name): its shapes are unknown; give them with dims" in text
-    assert cells(line_with(text, "rewritten  545"))[:5] == [
-        "rewritten",
-        "545 µs",
-        "1.21×",
-        "1.19–1.24",
-        "✓ faster",
-    ]
+    assert cells(line_with(text, "rewritten  545"))[:2] == ["rewritten", "545 µs"]
+    assert cells(line_with(text, "rewritten  545"))[6:9] == ["1.21×", "1.19–1.24", "✓ faster"]
     assert "Written to faster.onnx" in text
     assert "12 of 14 Einsum nodes" in text
 
