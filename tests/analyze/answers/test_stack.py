@@ -23,7 +23,10 @@ from tests.render.stack import examples as made
             ["9 % onnxruntime (kernels and the code around them)"],
         ),
         ({"unknown": 0.03}, ["57 % numpy's call machinery", "3 % code without a known name"]),
-        ({"kernels": None, "dispatch": None, "how": "pyinstrument"}, ["at most 34 % Python, at least 66 % compiled code", "operators such as"]),
+        (
+            {"kernels": None, "dispatch": None, "how": "pyinstrument"},
+            ["at most 34 % Python, at least 66 % compiled code", "operators such as"],
+        ),
     ],
 )
 def test_python_against_kernels_is_one_sentence(changes: dict[str, Any], parts: list[str]) -> None:

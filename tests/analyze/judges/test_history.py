@@ -341,9 +341,7 @@ def test_nothing_found_is_said_as_such(stored: list[StoredSubject], answer: str)
 
 def test_of_several_series_the_latest_change_is_told() -> None:
     record = judged(subject(STEP), subject([60e3] * 9, APPLE))
-    assert record.answer.startswith(
-        "1 series of 2 changed; the latest, Intel Xeon, 2 cores (4 logical): slower by "
-    )
+    assert record.answer.startswith("1 series of 2 changed; the latest, Intel Xeon, 2 cores (4 logical): slower by ")
 
 
 @pytest.mark.parametrize(

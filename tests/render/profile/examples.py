@@ -222,8 +222,6 @@ def hostile(name: str) -> tuple[Profile, Diff, Optimization]:
     nodes = (node(name, op_name=name, path=(name,), provider=name), node(name))
     profiled = profile(*nodes, sources=(source(fused, (1, 2, 3), calls=1),), answer=name, **words)
     both = row(op_name=name, provider=name, before_name=name, after_name=name + "2", path=(name,))
-    compared = diff(
-        both, before=profiled, after=profiled, race=replace(race(), model=name), answer=name, notes=(name,)
-    )
+    compared = diff(both, before=profiled, after=profiled, race=replace(race(), model=name), answer=name, notes=(name,))
     found = (fused, group("folded", **ops, same_as=name))
     return profiled, compared, optimization(groups=found, output=name, before={name: 2}, after={"x": 1}, **words)

@@ -69,7 +69,7 @@ def test_what_is_not_judged_could_win_nothing_that_is_known() -> None:
     frame = ProfileResult(unjudged).by_headroom()
     assert frame["could_win_us"].isna().all()
     assert frame["times_limit"].isna().all()
-    assert set(column(headroom_tables(unjudged, 2)[1], "limit")) == {"not judged", ""}
+    assert headroom_tables(unjudged, 2) == []
     assert "Could be won at best" not in [each.title for each in roofline_charts(unjudged)]
 
 
@@ -113,5 +113,5 @@ def test_the_page_of_a_changed_model_has_the_original_nodes_too() -> None:
     text = page_text(profile_page(with_limits(made)))
     assert "Time per operator, and what could be won at best on this machine" in text
     assert "The nodes that could win the most" in text
-    assert "Headroom in the original model" in text
+    assert "In the original model" in text
     assert "Transpose + MatMul: t, m" in text

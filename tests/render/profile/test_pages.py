@@ -142,7 +142,7 @@ def test_time_on_a_device_has_a_column_of_its_own() -> None:
 
 def test_shapes_are_labels_and_say_when_there_are_others() -> None:
     text = printed(profiles.profile(profiles.node("a", shapes=3)), 200)
-    assert "f-1×64×112×112,f-64×64×3×3,f-64 → f-1×64×112×112 (1 of 3)" in text
+    assert "1×64×112×112, 64×64×3×3, 64  1×64×112×112 (1 of 3)" in text
 
 
 def test_lower_ranks_are_summed_up() -> None:
@@ -246,7 +246,11 @@ def test_a_model_that_was_not_changed_has_no_second_table() -> None:
 def test_the_answer_stands_at_the_top_and_notes_at_the_end() -> None:
     lines = printed(profiles.profile()).splitlines()
     assert lines[1] == profiles.profile().answer
-    assert lines[-3:] == [profiles.profile().notes[0], "", "6 iterations · times: mean of the 2 quickest of 5 iterations"]
+    assert lines[-3:] == [
+        profiles.profile().notes[0],
+        "",
+        "6 iterations · times: mean of the 2 quickest of 5 iterations",
+    ]
 
 
 def test_what_was_interrupted_says_so_before_its_answer() -> None:

@@ -71,7 +71,7 @@ def test_the_page_has_a_row_for_every_choice_the_race_the_answer_and_the_program
     assert cells(line_with(text, "threads=1"))[5] == "slower in every launch"
     assert cells(line_with(text, "wrong"))[5] == "outputs differ"
     assert "late  " not in text, "a note names what was not tried"
-    assert text.index("int8 dynamic") < text.index("arena=off") < text.index("threads=1")
+    assert text.index("int8 dynamic") < text.index("arena=off  ") < text.index("threads=1")
     race = cells(line_with(text[text.index("The confirming race") :], "arena=off"))
     assert race[:6] == ["arena=off", "11.0 µs", "9.30 µs", "1.19×", "1.18–1.19", "✓ faster"]
     assert text.index("arena=off is faster.") < text.index("import onnxruntime")
