@@ -23,7 +23,7 @@ from onnxperf.render.charts.base import (
 from onnxperf.render.kit.comparison import Compared, comparison_table, ends_of, with_intervals
 from onnxperf.render.kit.table import On, Table
 from onnxperf.wording.names import name_of, visible
-from onnxperf.wording.numbers import interval, ratio
+from onnxperf.wording.numbers import factor, interval, ratio
 
 R = TypeVar("R")
 
@@ -53,6 +53,9 @@ class Mark(Struct, frozen=True):
     key: str = ""
     limit: float | None = None
     """Which of its values are accepted, if it has a limit of its own."""
+    below: str = ""
+    above: str = ""
+    """What lies beyond the ends of the axis: its value, or an end of its interval."""
 
 
 class Forest(Picture, frozen=True):
@@ -80,7 +83,19 @@ def forest(
     marks = [replace(_mark(by, row), limit=limit(row)) for row in rows if _sound(by.of(row).ratio)]
     low, high, is_log = _range(marks)
     ticks = log_ticks(low, high) if is_log else linear_ticks(low, high)
-    return Forest(marks, Axis(by.axis or by.ratio, low, high, is_log, ticks), effect)
+    return Forest(cut(marks, low, high), Axis(by.axis or by.ratio, low, high, is_log, ticks), effect)
+
+
+def cut(marks: Sequence[Mark], low: float, high: float) -> list[Mark]:
+    """The same marks with words for what lies beyond the ends of the axis."""
+    return [
+        replace(
+            mark,
+            below=factor(mark.value if mark.value < low else mark.low) if mark.low < low else "",
+            above=factor(mark.value if mark.value > high else mark.high) if mark.high > high else "",
+        )
+        for mark in marks
+    ]
 
 
 def forest_chart(
