@@ -8,7 +8,7 @@ _SIGNS: dict[str, str] = {
     **dict.fromkeys(("faster", "gain", "less", "passed", "as before", "kept", "rewritten", "better"), _BETTER),
     **dict.fromkeys(("chosen", "won", "fastest"), _BETTER),
     **dict.fromkeys(("slower", "more", "changed", "exceeded", "lost"), _WORSE),
-    **dict.fromkeys(("equivalent", "no gain"), _EQUAL),
+    **dict.fromkeys(("equivalent", "no gain", "same"), _EQUAL),
     **dict.fromkeys(("undecided", "trade", "unexplained", "no verdict", "noise", "unproven"), _UNSURE),
     **dict.fromkeys(("failed", "timeout", "oom", "crashed"), _LOST),
     "differs": _OTHER,

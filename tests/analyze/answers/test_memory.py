@@ -37,7 +37,7 @@ def fed(*copies: Any, keeps_mb: float = 60) -> MemorySubject:
         ),
         (
             (lean("a", 54), lean("b", 300), lean("c", 60)),
-            "a needs 54 MB (the least) above its data in a steady call; b needs 300 MB (the most).",
+            "a needs the least, 54 MB above its data in a steady call; b needs the most, 300 MB.",
         ),
         (
             (lean("a", 300), lean("b", 301)),

@@ -32,7 +32,7 @@ def profile(*nodes: NodeTime) -> Profile:
         ([node("Add_3", "Add", 5)], "Add_3 takes 100 % of the time in 1 node."),
         (
             [node(f"n{number}", f"Op{number}", 10) for number in range(30)],
-            "No operator takes 5 % of the time in 30 nodes.",
+            "Every operator takes less than 5 % of the time in 30 nodes.",
         ),
         ([node("conv_1", "Conv", 997), node("b", "Add", 3)], "conv_1 takes 99.7 % of the time in 2 nodes."),
         ([node("conv_1", "Conv", 99_999), node("b", "Add", 1)], "conv_1 takes 99.9 % of the time in 2 nodes."),
@@ -71,7 +71,7 @@ def test_an_operator_of_many_nodes_is_named_with_the_most_costly_of_them() -> No
         node(f"mm_{number}", "MatMul", 10 + number, module=f"layer.{number}.ffn", sources=("a",)) for number in range(4)
     ]
     found = profile_answer(profile(*nodes, node("softmax_9", "Softmax", 20), node("a", "Add", 1)))
-    assert found == ("MatMul takes 69 % (19 % in a) of the time in 6 nodes, softmax_9 30 %.")
+    assert found == "MatMul takes 69 % (19 % in a) of the time in 6 nodes, softmax_9 30 %."
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_the_peak_of_memory_and_the_planned_minimum(live: tuple[int | None, int 
         (
             36.0,
             "With the profiler, a call takes 36.0× as long: times of nodes are mostly",
-            "of the profiled time in 1 node.",
+            "the profiled time in 1 node.",
         ),
     ],
 )
@@ -115,6 +115,6 @@ def test_a_large_overhead_of_the_profiler_leads_the_answer(overhead: float | Non
     found = profile_answer(made)
     assert found.startswith(start or "n3")
     assert found.endswith(end)
-    with_race = diff_answer(examples.diff(before=made))
-    assert with_race.splitlines()[-1].startswith(start), "a verdict comes first"
-    assert bool(start) == ("With the profiler" in with_race)
+    *_, last = diff_answer(examples.diff(before=made)).splitlines()
+    assert bool(start) == last.startswith("With the profiler")
+    assert last.startswith(start)

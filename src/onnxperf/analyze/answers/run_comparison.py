@@ -39,5 +39,6 @@ def _about_one(names: tuple[str, str], row: ComparedSubject) -> str:
     found, within = ratio_within(row.speedup or 0.0, None if low is None or high is None else (low, high))
     if row.verdict == "undecided":
         return f"Undecided if {subject} is faster in run {names[1]} than in run {names[0]}{within}: {row.reason}."
-    word, measured = verdict_word(row.verdict or ""), f"{found} as fast as in run {names[0]}{within}"
-    return f"{subject} is {word} in run {names[1]}: {measured}, by the yardstick {row.yardstick}."
+    word = verdict_word(row.verdict or "")
+    than = f"{found} as fast as in run {names[0]}{within}, by the yardstick {row.yardstick}"
+    return f"{subject} is {word} in run {names[1]}: {than}."

@@ -36,4 +36,4 @@ def stack_answer(shares: CodeShares | None, call_ns: float) -> str:
 
 def _compiled(shares: CodeShares) -> str:
     main = max(shares.libraries, key=shares.libraries.__getitem__, default="")
-    return f"{main} (kernels and the code around them)" if main in _WITHOUT_SYMBOLS else "kernels"
+    return f"{main} with its kernels" if main in _WITHOUT_SYMBOLS else "kernels"

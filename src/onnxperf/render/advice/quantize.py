@@ -108,7 +108,6 @@ def _ways(record: Quantization) -> Compared[TriedWay]:
         of=lambda row: Comparison.spelled(row, "speedup"),
         word=lambda row: _result(record, row),
         verdict="result",
-        format=FACTOR,
         more=(
             Column("error", "error", lambda row: row.error, ERROR),
             Column("nodes", "nodes", lambda row: row.nodes or None, WHOLE, 100),
@@ -201,7 +200,6 @@ _LAYERS: Compared[LayerChange] = Compared(
     key="ratio",
     ratio="ratio",
     verdict="result",
-    format=FACTOR,
 )
 
 

@@ -42,7 +42,7 @@ def inside(group: SourceGroup | DiffRow) -> str:
 
 
 def side_names(diff: Diff) -> tuple[str, str]:
-    """What the sides are: models, levels, values of a setting; before and after only if nothing else differs."""
+    """What the sides are: models, levels or values of a setting; before and after if nothing sets them apart."""
     sides = diff.before, diff.after
     names = [side.model for side in sides]
     levels = [f"{side.model}, {side.session.opt_level}" if side.session else side.model for side in sides]

@@ -111,6 +111,8 @@ def _in_short(facts: Sequence[Fact]) -> list[Fact]:
     found = dict(facts)
     if found.get("idle workers") == FROZEN:
         del found["idle workers"]
+    python = found.pop("Python", "")
+    found["system"] = ", ".join(filter(None, [found.get("system", ""), python and f"Python {python}"]))
     threads = {name: text for name, text in found.items() if name.startswith(_THREADS_OF)}
     shown: dict[str, str] = {}
     for name, text in found.items():

@@ -184,7 +184,7 @@ def _style(record: Tuning, row: TuneMark) -> str:
         return VERDICT_STYLES.get(_word(record, row), "")
     if row.status != "ok" or row.dropped:
         return "dim"
-    return "green" if (row.speedup or 0.0) >= 1 + record.min_effect else ""
+    return VERDICT_STYLES.get(_word(record, row), "")  # a search proves nothing
 
 
 def _color(row: TuneMark) -> int:
