@@ -79,7 +79,11 @@ def test_an_incomplete_race_has_no_band(subjects: list[Subject], interrupted: bo
             2.5,
             "a race of 2.5 s on this machine shows differences of 2.1 % and more; 1 % needs about 20 s (`time`).",
         ),
-        (0.12, 6, "differences of 12 % and more. That is a lot: close other programs"),
+        (
+            0.12,
+            6,
+            "differences of 12 % and more; 1 % would need about 900 s (`time`).\nThat is a lot: close other programs",
+        ),
         (0.12, 6, "1 % would need about 900 s (`time`)."),
     ],
 )
