@@ -23,10 +23,10 @@ ROWS = [(f"node {number}", 1e6 * (number + 1)) for number in range(30)]
 @pytest.fixture
 def nodes(tmp_path: Path) -> Path:
     """A page of one table with thirty rows that stand for nodes."""
-    columns = [
+    columns: list[Column[tuple[str, float]]] = [
         Column("name", "name", lambda row: row[0], NAME),
         Column("time_ns", "time", lambda row: row[1], NS),
-        *(Column(f"more_{n}", f"more {n}", lambda row: row[1], NS, 100 + n) for n in range(8)),
+        *(Column[tuple[str, float]](f"more_{n}", f"more {n}", lambda row: row[1], NS, 100 + n) for n in range(8)),
         bar_column(lambda row: row[1], ROWS),
     ]
     table = Table(columns, ROWS, "Nodes", link=lambda row: row[0])

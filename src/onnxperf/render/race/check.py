@@ -8,7 +8,7 @@ from typing import Any
 from onnxperf.records.check import Check, Difference
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BLUE, LOG_FROM, RED, Chart
-from onnxperf.render.kit.column import FLAG, NAME, NUMBER, WHOLE, Column, Format, for_files
+from onnxperf.render.kit.column import FLAG, NAME, NUMBER, WHOLE, Column, Format, bar_column, for_files
 from onnxperf.render.kit.page import GAP, Heading, Line, Page, Section, answered
 from onnxperf.render.kit.table import Table
 from onnxperf.wording.names import name_of, with_reasons
@@ -60,7 +60,11 @@ def differences_parts(check: Check) -> list[Any]:
 
 def differences_table(check: Check) -> Table[Difference]:
     """A row per output; those that differ are yellow, as everywhere."""
-    return Table(DIFFERENCE, check.outputs, style=lambda row: "" if row.equal else "yellow")
+    return Table(
+        [*DIFFERENCE, bar_column(lambda row: row.max_absolute, check.outputs)],
+        check.outputs,
+        style=lambda row: "" if row.equal else "yellow",
+    )
 
 
 def _verdict(difference: Difference) -> str:
