@@ -71,7 +71,7 @@ def limits_charts(record: Gate) -> list[Chart]:
         f"{_controls(record)}"
     )
     rows: Sequence[GateRow] = [*ratios, *record.controls]
-    return forest_chart("Ratios and limits", summary, COMPARED, rows, table=limits_table(record), limit=_limit)
+    return forest_chart("Ratios and limits", summary, COMPARED, rows, table=limits_table(record))
 
 
 def _rows(record: Gate) -> Sequence[GateRow]:
@@ -115,6 +115,7 @@ COMPARED: Compared[GateRow] = Compared(
     key="ratio",
     ratio="new / baseline",
     verdict="outcome",
+    limit=_limit,
     before=("baseline", "baseline"),
     after=("new", "new"),
     amount_text=lambda row, amount: _AMOUNTS[_measure(row)](amount),

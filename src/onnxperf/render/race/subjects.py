@@ -249,7 +249,8 @@ def race_table(rows: Sequence[Raced]) -> Table[Raced]:
     alone = all(row.subject.verdict in ("baseline", None) for row in rows)
     if alone:
         columns = [_ALONE[each.key](each) if each.key in _ALONE else each for each in columns]
-    forest = [] if alone else [interval_column(RACED, rows)]
+    effect = max((row.case.min_effect or 0.0 for row in rows), default=0.0)
+    forest = [] if alone else [interval_column(RACED, rows, effect)]
     return Table([CASE_COLUMN, *(column.of(subject_of) for column in columns), *forest], rows, link=subject_link)
 
 
