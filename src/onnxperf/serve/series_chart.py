@@ -15,7 +15,7 @@ from onnxperf.render.charts.base import linear_ticks
 from onnxperf.render.race.history_chart import band_ends, band_of, base_of, calm_times, tick_text
 from onnxperf.serve.drawing import Scale, scale_of, tag
 from onnxperf.wording.names import dims_text, visible
-from onnxperf.wording.numbers import duration, percent
+from onnxperf.wording.numbers import duration, percent, signed_percent_tick
 from onnxperf.wording.verdicts import sign_of
 
 HEIGHT, _TOP, _AXIS = 124, 34, 22
@@ -181,7 +181,7 @@ def _grid(scale: _Below) -> Iterator[str]:
     low, high = scale.scale.low - 1, scale.scale.high - 1
     for value, _ in linear_ticks(low, high, most=4):
         y = scale.y(1 + value)
-        words = f"{value * 100:+g} %" if abs(value) > _ZERO else "0"
+        words = signed_percent_tick(value) if abs(value) > _ZERO else "0"
         yield tag("line", class_="grid", x1="0%", x2="100%", y1=y, y2=y)
         yield tag("text", words, class_="scale", x=2, y=round(y - 2, 1))
 

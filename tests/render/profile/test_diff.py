@@ -65,7 +65,7 @@ def test_no_line_is_wider_than_the_console(width: int, encoding: str) -> None:
     assert max(map(cell_len, text.splitlines())) <= width
 
 
-def test_a_diff_names_its_sides_their_sums_and_the_race() -> None:
+def test_a_diff_names_its_sides_and_their_sums() -> None:
     text = printed(profiles.diff(), 140)
     assert text.startswith("linear.onnx · resnet.onnx (disable) against resnet.onnx (all) · 2 threads")
     assert "level" not in text.splitlines()[0]
