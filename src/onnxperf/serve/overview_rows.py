@@ -45,6 +45,7 @@ class ModelRow(NamedTuple):
     link: str
     case: str
     where: str
+    machine: str
     time: str
     noise: str
     change: Chip
@@ -83,7 +84,8 @@ def model_rows(models: Sequence[ModelNow], filters: Mapping[str, str]) -> Iterat
             name=visible(now.model),
             link=address("/history", model=now.model, **filters),
             case=visible(dims_text(series.dims)),
-            where=visible(" · ".join(filter(None, [series.name, series.machine, also]))),
+            where=visible(" · ".join(filter(None, [series.name, series.machine.split(", ")[0], also]))),
+            machine=visible(series.machine),
             time=duration(now.time_ns),
             noise=f"±{percent(series.noise)}" if series.noise is not None else "",
             change=_change(now.trend, change),

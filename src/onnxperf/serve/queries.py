@@ -57,8 +57,8 @@ Since = Annotated[
     Query(max_length=LONGEST_TEXT, description="Only runs since a date such as 2026-11-03, or of the last days: 30d."),
 ]
 Sort = Annotated[
-    Literal["started", "time", "speedup", "verdict", "machine", "commit", "kind", "model", "status"],
-    Query(description="Sort runs by this."),
+    Literal["", "started", "time", "speedup", "verdict", "machine", "commit", "kind", "model", "status"],
+    Query(description="Sort runs by this [default: started]."),
 ]
 Order = Annotated[
     Literal["", "asc", "desc"],
@@ -117,8 +117,8 @@ def _run_search(
     return RunSearch(text=q, kind=kind, status=status, tag=tag, **filters._asdict())
 
 
-def _sorting(sort: Sort = "started", order: Order = "") -> Sorting:
-    return Sorting(sort, order)
+def _sorting(sort: Sort = "", order: Order = "") -> Sorting:
+    return Sorting(sort or "started", order)
 
 
 ChosenFilters = Annotated[Filters, Depends(_filters)]
