@@ -181,3 +181,13 @@ def test_only_the_last_attempt_of_a_case_is_among_the_newest(store: Store) -> No
     (found,) = store.newest_histories(SeriesSearch())
     assert [each.time_ns for each in found.points] == [pytest.approx(5000.0)]
     assert [found] == store.histories([MODEL])
+
+
+@pytest.mark.parametrize("damage", ["origin = '{}x'", "origin = NULL, record = '['", "time_ns = 'text'"])
+def test_a_damaged_subject_is_left_out_of_the_newest(store: Store, damage: str) -> None:
+    keep(store, 1000.0, model="good.onnx")
+    keep(store, 2000.0, model="bad.onnx")
+    if "text" in damage and store.place.startswith("postgresql"):
+        pytest.skip("PostgreSQL stores no text in a number")
+    sql(store, f"UPDATE subjects SET {damage} WHERE model = 'bad.onnx'")
+    assert {each.model for each in store.newest_histories(SeriesSearch())} == {"good.onnx"}

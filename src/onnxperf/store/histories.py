@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 from sqlalchemy import Connection, Select, func, select
 
+from onnxperf.errors import StoreError
 from onnxperf.records.base import Machine, Scalar
 from onnxperf.records.history import HistoryPoint, StoredSubject, TimeOrigin
 from onnxperf.records.numbers import Count
@@ -120,23 +121,39 @@ def newest_subjects(connection: Connection, wanted: SeriesSearch) -> list[Stored
             runs.update(_runs(connection, "", {row[-1] for row in part} - runs.keys()))
             yield from ((row, runs[row[-1]]) for row in part if row[-1] in runs)
 
-    return _collected(connection, of_models, found())
+    return _collected(connection, of_models, found(), strict=False)
 
 
-def _collected(connection: Connection, of_models: Any, found: Iterator[tuple[Any, _Run]]) -> list[StoredSubject]:
-    """Rows of subjects and their runs as series of points."""
-    of_runs = cache(lambda: _origins_of_runs(connection, of_models))
+def _collected(
+    connection: Connection, of_models: Any, found: Iterator[tuple[Any, _Run]], strict: bool = True
+) -> list[StoredSubject]:
+    """Rows of subjects and their runs as series of points; damaged ones are left out unless `strict`."""
+    of_runs = cache(lambda: _origins_of_runs(connection, of_models, strict))
     kept_by: dict[tuple[Any, ...], _Kept] = {}
     for row, (started, run, commit, dirty) in found:
         name, model, runtime, call, text, number, median, mean, status, file, *times, _ = row
-        key = (name, model, runtime, call, of_runs()[number][0] if text is None else text)
+        known = of_runs().get(number, (None, None)) if text is None else (text, None)
+        key = (name, model, runtime, call, known[0])
         kept = kept_by.get(key)
         if kept is None:
-            origin = of_runs()[number][1] if text is None else from_document(text, TimeOrigin)
+            origin = known[1] or _origin_in(known[0], strict)
+            if origin is None:
+                continue
             kept = kept_by[key] = _Kept(origin, str(origin.conditions.get("onnxruntime", origin.onnxruntime)), [])
+        if not strict and not all(each is None or isinstance(each, int | float) for each in (median, mean, *times)):
+            continue  # SQLite stores anything in any column
         point = HistoryPoint(run, started, median, mean, status, kept.version, commit, dirty, file or "", *times)
         kept.points.append(point)
-    return [_subject(key, kept) for key, kept in kept_by.items()]
+    return [_subject(key, kept) for key, kept in kept_by.items() if kept.points]
+
+
+def _origin_in(text: str | None, strict: bool) -> TimeOrigin | None:
+    try:
+        return None if text is None else from_document(text, TimeOrigin)
+    except StoreError:
+        if strict:
+            raise
+        return None
 
 
 def _rows(connection: Connection, of_models: Any, since: str) -> Iterator[tuple[Any, _Run]]:
@@ -185,7 +202,7 @@ def _runs(connection: Connection, since: str, numbers: Collection[int] | None = 
     }
 
 
-def _origins_of_runs(connection: Connection, of_models: Any) -> dict[int, tuple[str, TimeOrigin]]:
+def _origins_of_runs(connection: Connection, of_models: Any, strict: bool) -> dict[int, tuple[str, TimeOrigin]]:
     """Origins of subjects measured on the machine of their run, each with the text stored for others."""
     columns = (
         schema.subjects.c.id,
@@ -195,18 +212,20 @@ def _origins_of_runs(connection: Connection, of_models: Any) -> dict[int, tuple[
     )
     of_run = schema.cases.c.run == schema.runs.c.id
     chosen = _chosen(of_models, *columns).where(schema.subjects.c.origin.is_(None), of_run)
-    origins = (
-        (
-            row.id,
-            origin_of(
+    found: dict[int, tuple[str, TimeOrigin]] = {}
+    for row in connection.execute(chosen):
+        try:
+            origin = origin_of(
                 None if row.machine is None else from_document(row.machine, Machine),
                 from_document(row.record, _CasePart).dims,
                 from_document(row.subject, _SubjectPart).conditions,
-            ),
-        )
-        for row in connection.execute(chosen)
-    )
-    return {number: (to_document(origin), origin) for number, origin in origins}
+            )
+        except StoreError:
+            if strict:
+                raise
+            continue
+        found[row.id] = to_document(origin), origin
+    return found
 
 
 def _subject(key: tuple[Any, ...], kept: _Kept) -> StoredSubject:
