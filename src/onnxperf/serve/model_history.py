@@ -55,8 +55,8 @@ def history_page(
         return page_answer("models.html", title="History", path="/history", models=models, ways=queries.GROUPS)
     filters = chosen._asdict()
     newest = {} if top == queries.NEWEST else {"top": str(top)}
-    wanted = SeriesSearch(model=model, newest=top or None, **filters)
-    record: History = queries.history_of(store, wanted, group_by).record
+    wanted = SeriesSearch(newest=top or None, **filters)
+    record: History = queries.history_of(store, model, wanted, group_by).record
     ways = [(f"by {way or 'run'}", way) for way in ("", *queries.GROUPS)]
     return page_answer(
         "history.html",

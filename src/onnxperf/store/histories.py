@@ -90,8 +90,8 @@ def stored_subjects(
 class SeriesSearch(msgspec.Struct, frozen=True, kw_only=True):
     """Which runs the histories of all models consist of; empty texts are ignored."""
 
-    model: str = ""
-    """Label of the only model."""
+    models: tuple[str, ...] = ()
+    """Labels of the only models; empty for all."""
     machine: str = ""
     """Model of the processor."""
     branch: str = ""
@@ -102,10 +102,22 @@ class SeriesSearch(msgspec.Struct, frozen=True, kw_only=True):
     """Maximum number of runs of a subject; null for all."""
 
 
+def newest_models(connection: Connection, wanted: SeriesSearch, most: int) -> tuple[list[str], int]:
+    """The labels of the models measured (or imported) last, at most so many, and how many others there are."""
+    label, under = schema.subjects.c.model, measured_under(wanted.machine, wanted.branch, wanted.since)
+    last = func.max(schema.subjects.c.attempt)
+    chosen = select(label).where(label > "")
+    if under:
+        joined = schema.subjects.join(schema.attempts).join(schema.cases).join(schema.runs)
+        chosen = chosen.select_from(joined).where(*under)
+    found = list(connection.execute(chosen.group_by(label).order_by(last.desc())).scalars())
+    return found[:most], len(found[most:])
+
+
 def newest_subjects(connection: Connection, wanted: SeriesSearch) -> list[StoredSubject]:
     """Subjects of all models in their newest runs."""
     label = schema.subjects.c.model
-    of_models = label == plain(wanted.model) if wanted.model else label > ""
+    of_models = label.in_(sorted(map(plain, wanted.models))) if wanted.models else label > ""
     newest_first = (schema.runs.c.started.desc(), schema.subjects.c.id.desc())
     by_label = (label, *_SERIES)  # in the order of the index
     place = func.row_number().over(partition_by=by_label, order_by=newest_first).label("place")
