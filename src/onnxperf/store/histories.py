@@ -123,17 +123,28 @@ def newest_subjects(connection: Connection, wanted: SeriesSearch) -> list[Stored
     place = func.row_number().over(partition_by=by_label, order_by=newest_first).label("place")
     of_run = schema.cases.c.run == schema.runs.c.id
     under = measured_under(wanted.machine, wanted.branch, wanted.since)
-    ranked = _chosen(of_models, *_SERIES, *_POINT, place).where(of_run, *under).subquery()
-    columns = [ranked.c[column.name] for column in (*_SERIES, *_POINT)]
-    chosen = select(*columns) if wanted.newest is None else select(*columns).where(ranked.c.place <= wanted.newest)
-    runs: dict[int, _Run] = {}
+    run = schema.runs.c
+    ranked = _chosen(of_models, *_SERIES, *_POINT, run.started, run.name.label("run_name"), place)
+    ranked_runs = ranked.where(of_run, *under).subquery()
+    series = [ranked_runs.c[column.name] for column in (*_SERIES, *_POINT)]
+    tags = [_tag_of(ranked_runs.c.run, name) for name in (COMMIT, DIRTY)]
+    chosen = select(*series, ranked_runs.c.started, ranked_runs.c.run_name, *tags)
+    if wanted.newest is not None:
+        chosen = chosen.where(ranked_runs.c.place <= wanted.newest)
 
     def found() -> Iterator[tuple[Any, _Run]]:
         for part in connection.execute(chosen).partitions(_PART):
-            runs.update(_runs(connection, "", {row[-1] for row in part} - runs.keys()))
-            yield from ((row, runs[row[-1]]) for row in part if row[-1] in runs)
+            for row in part:
+                *own, started, name, commit, dirty = row
+                if is_time(started):
+                    yield own, (started, name, commit or "", dirty == "yes")
 
     return _collected(connection, of_models, found(), strict=False)
+
+
+def _tag_of(run: Any, name: str) -> Any:
+    tag = schema.tags.alias()
+    return select(tag.c.value).where(tag.c.run == run, tag.c.name == name).scalar_subquery()
 
 
 def _collected(
