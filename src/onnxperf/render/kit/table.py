@@ -46,6 +46,8 @@ class Table(NamedTuple, Generic[R]):
     on: On = "all"
     optional: bool = False
     """Left out on a console that is too narrow for all of it."""
+    groups: Callable[[R], Sequence[str]] | None = None
+    """What a row belongs to, such as an operator: a page shows only the rows of a group that is selected."""
 
 
 class Line(NamedTuple):
@@ -54,6 +56,7 @@ class Line(NamedTuple):
     cells: Sequence[Cell]
     style: str = ""
     link: str = ""
+    groups: Sequence[str] = ()
 
 
 class Grid(NamedTuple):
@@ -91,6 +94,7 @@ def grid_of(table: Table[Any], width: int = EVERYTHING, figures: bool = True) ->
             [column.cell(row) for column in columns],
             table.style(row) if table.style is not None else "",
             table.link(row) if table.link is not None else "",
+            table.groups(row) if table.groups is not None else (),
         )
         for row in table.rows
     ]

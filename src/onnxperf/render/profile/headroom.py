@@ -37,8 +37,6 @@ from onnxperf.render.profile.tables import (
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, microseconds, per_second, percent, ratio, significant
 
-MOST_ROWS = 2_000
-"""Rows of a table on a page."""
 _BARS = 16
 _LABELS = 6
 """Nodes with a name beside their point."""
@@ -50,7 +48,7 @@ _AROUND = (2.0, 3.0)
 # ---------------------------------------------------------------- tables
 
 
-def headroom_tables(profile: Profile, top: int = MOST_ROWS) -> list[Table[Any]]:
+def headroom_tables(profile: Profile, top: int) -> list[Table[Any]]:
     """Per operator, then what could win the most; none in a profile without limits."""
     if profile.headroom is None:
         return []
@@ -138,12 +136,17 @@ def roofline_charts(profile: Profile) -> list[Chart]:
     if headroom is None:
         return []
     rows = _ranked(profile, "nodes")
-    placed = list(filter(_has_speed, rows))
     winning = [row for row in rows if _limit(row).could_win_us > 0]
-    return [
-        *([_roofline(profile, headroom, rows, placed)] if placed else []),
-        *([_could_win(profile, headroom, rows, winning)] if winning else []),
-    ]
+    return [*roofline_chart(profile), *([_could_win(profile, headroom, rows, winning)] if winning else [])]
+
+
+def roofline_chart(profile: Profile) -> list[Chart]:
+    """Nodes below the roofs of the machine; a page has what each could gain in its tables."""
+    if profile.headroom is None:
+        return []
+    rows = _ranked(profile, "nodes")
+    placed = list(filter(_has_speed, rows))
+    return [_roofline(profile, profile.headroom, rows, placed)] if placed else []
 
 
 def _roofline(
