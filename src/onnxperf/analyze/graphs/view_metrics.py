@@ -70,6 +70,12 @@ def _source_lines(each: SourceTime, name: str) -> Iterator[str]:
         yield f"executed as {', '.join(group.executed_ops)}"
 
 
+def folded_keys(metrics: Metrics | None) -> frozenset[str]:
+    """Nodes that are computed once, when the model is loaded: they have no time, and a page does not draw them."""
+    known = {} if metrics is None else metrics.nodes
+    return frozenset(key for key, node in known.items() if node.lines == (_WHY["folded"],) and not node.value)
+
+
 def _of_names(nodes: tuple[NodeTime, ...], places: _Places) -> Iterator[tuple[str, float, tuple[str, ...]]]:
     for each in nodes:
         key = places.key_of(each.path, each.name)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from onnxperf.analyze.graphs.view_metrics import folded_keys
 from onnxperf.records.profile import link
 from onnxperf.records.view import GraphView, NodeMetric, ViewGraph, ViewNode
-from onnxperf.render.graph.shared import operator_text, type_text
+from onnxperf.render.graph.shared import operator_text, type_text, without_nodes
 from onnxperf.render.kit.column import NAME, NUMBER, SHARE, TEXT, Column, Format
 from onnxperf.render.kit.page import Drawing, Line, Section
 from onnxperf.render.kit.table import Table
@@ -34,6 +35,7 @@ class DrawnGraph(NamedTuple):
 
 
 NO_GRAPH = Line("The graph is drawn if the model was profiled just now; onnxperf view draws it at any time.", "dim")
+_COLORS = "a stronger color is a larger share, gray was not measured."
 _HOW = (
     "Click a node to find its row; click into the drawing, then the wheel enlarges. Keys: + and -, arrows, 0 for the "
     "whole."
@@ -43,15 +45,18 @@ _HOW = (
 def graph_part(graph: DrawnGraph) -> Drawing | Line:
     """The drawing, colored if the view has metrics; a sentence if it would be too large."""
     view, nodes = graph.view, graph.view.totals.nodes
+    folded = folded_keys(view.metrics)
+    shown = without_nodes(view, folded)
     if nodes > MOST_BOXES:
         return _left_out(f"it has {count(nodes, 'node')}, and a page shows up to {grouped(MOST_BOXES)}")
     from onnxperf.render.graph.svg import graph_svg  # layouts are made only where a graph is drawn
 
-    svg = graph_svg(view, view.metrics, interactive=False, keys=graph.keys)
+    svg = graph_svg(shown, view.metrics, interactive=False, keys=graph.keys)
     if len(svg) > _LARGEST:
         return _left_out("its drawing would be larger than the rest of the page")
-    colored = f" {capital(visible(view.metrics.title))}." if view.metrics is not None else ""
-    return Drawing("Graph", f"The graph of {name_of(view.model)}: {count(nodes, 'node')}.{colored} {_HOW}", svg)
+    hidden = f", {count(len(folded), 'folded constant')} not drawn" if folded else ""
+    colored = f" {capital(visible(view.metrics.title))}; {_COLORS}" if view.metrics is not None else ""
+    return Drawing("Graph", f"The graph of {name_of(view.model)}: {count(nodes, 'node')}{hidden}.{colored} {_HOW}", svg)
 
 
 def _left_out(why: str) -> Line:

@@ -28,7 +28,7 @@ from onnxperf.wording.names import capital, name_of
 from onnxperf.wording.numbers import grouped, size
 
 TOP = 10
-IN_USE = "in use"
+IN_USE, LIVE = "in use", "packed weights + live set"
 _NAMED = 24
 """Up to so many nodes have their names written below the axis."""
 _ZOOMS = 60
@@ -155,7 +155,7 @@ def memory_curves(record: NodeMemories) -> list[MemoryCurve]:
 
     every = [
         MemoryCurve(IN_USE, BLUE, "solid", lambda node: node.in_use_bytes),
-        MemoryCurve("packed weights + live set", GREEN, "dotted", live),
+        MemoryCurve(LIVE, GREEN, "dotted", live),
         *([MemoryCurve("held by the arena", GREY, "dashed", lambda node: node.held_bytes)] if held <= _FAR * used else []),
     ]
     return [curve for curve in every if any(curve.of(node) is not None for node in nodes)]

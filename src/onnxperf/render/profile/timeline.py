@@ -17,6 +17,7 @@ from onnxperf.render.profile.charts import operator_colors, operator_legend
 from onnxperf.render.profile.columns import WHOLE_US
 from onnxperf.render.profile.node_memory import (
     IN_USE,
+    LIVE,
     MemoryCurve,
     memory_charts,
     memory_curves,
@@ -107,16 +108,19 @@ def _picture(profile: Profile, timeline: Timeline) -> Drawn:
 
 
 def _curve(curve: MemoryCurve, timeline: Timeline, record: NodeMemories) -> Curve:
-    """A size from the end of each node to the end of the next; the first one holds before any node ran."""
+    """A size from the end of each node to the end of the next; the live set is that of the node that runs."""
     nodes, kept = record.nodes, thinned(record.nodes, _MOST_POINTS)
-    values, is_used = [curve.of(nodes[at]) for at in kept], curve.name == IN_USE
-    ends = [timeline.start_us[at] + timeline.duration_us[at] for at in kept]
+    is_used, is_live = curve.name == IN_USE, curve.name == LIVE
+    if is_live:
+        kept = sorted(kept, key=timeline.start_us.__getitem__)
+    values = [curve.of(nodes[at]) for at in kept]
+    times = [timeline.start_us[at] + (0 if is_live else timeline.duration_us[at]) for at in kept]
     begin = record.base_bytes if is_used else values[0]
     words = [f"{memory_label(nodes[at])}: {size(curve.of(nodes[at]))} {curve.name}" for at in kept] if is_used else []
     highest = max((value for value in values if value is not None), default=0)
     return Curve(
         name=curve.name,
-        xs=[0, *ends],
+        xs=[0, *times],
         ys=[begin, *values],
         color=curve.color,
         dash=curve.dash,
