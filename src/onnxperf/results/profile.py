@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec.structs import replace
 
 from onnxperf.analyze.graphs.attribution import split_estimate
-from onnxperf.analyze.graphs.view_metrics import links_of, time_metrics
+from onnxperf.analyze.graphs.view_metrics import folded_keys, links_of, time_metrics
 from onnxperf.analyze.trace.events import TraceLayout
 from onnxperf.analyze.trace.frames import events_frame, ort_frame
 from onnxperf.analyze.trace.node_memory import node_memories
@@ -167,8 +167,8 @@ class ProfileResult(Result[Profile]):
         if self._view is None:
             return None
         view = self._view()
-        colored = replace(view, metrics=time_metrics(self.record, view))
-        return DrawnGraph(colored, links_of(self.record, view))
+        metrics = time_metrics(self.record, view)
+        return DrawnGraph(replace(view, metrics=metrics), links_of(self.record, view), folded_keys(metrics))
 
     # ---------------------------------------------------------------- tables
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any, NamedTuple
 
-from onnxperf.analyze.graphs.view_metrics import folded_keys
 from onnxperf.records.profile import link
 from onnxperf.records.view import GraphView, NodeMetric, ViewGraph, ViewNode
+from onnxperf.render.charts.base import BLUE
 from onnxperf.render.graph.shared import operator_text, type_text, without_nodes
-from onnxperf.render.kit.column import NAME, NUMBER, SHARE, TEXT, Column, Format
-from onnxperf.render.kit.page import Drawing, Line, Section
-from onnxperf.render.kit.table import Table
+from onnxperf.render.kit.column import NAME, NUMBER, SHARE, TEXT, Column, Format, for_screens
+from onnxperf.render.kit.figure import Figure, share_figure
+from onnxperf.render.kit.page import Drawing, Line, Panes, Section
+from onnxperf.render.kit.table import EVERYTHING, Table
 from onnxperf.wording.names import capital, name_of, visible
 from onnxperf.wording.numbers import count, grouped, magnitude, microseconds, size
 
@@ -32,6 +33,8 @@ class DrawnGraph(NamedTuple):
     view: GraphView
     """With metrics, it is colored by them."""
     keys: Keys
+    folded: Set[str] = frozenset()
+    """Keys of nodes that are computed once, when the model is loaded: they are not drawn."""
 
 
 NO_GRAPH = Line("The graph is drawn if the model was profiled just now; onnxperf view draws it at any time.", "dim")
@@ -45,16 +48,14 @@ _HOW = (
 def graph_part(graph: DrawnGraph) -> Drawing | Line:
     """The drawing, colored if the view has metrics; a sentence if it would be too large."""
     view, nodes = graph.view, graph.view.totals.nodes
-    folded = folded_keys(view.metrics)
-    shown = without_nodes(view, folded)
     if nodes > MOST_BOXES:
         return _left_out(f"it has {count(nodes, 'node')}, and a page shows up to {grouped(MOST_BOXES)}")
     from onnxperf.render.graph.svg import graph_svg  # layouts are made only where a graph is drawn
 
-    svg = graph_svg(shown, view.metrics, interactive=False, keys=graph.keys)
+    svg = graph_svg(without_nodes(view, graph.folded), view.metrics, interactive=False, keys=graph.keys)
     if len(svg) > _LARGEST:
         return _left_out("its drawing would be larger than the rest of the page")
-    hidden = f", {count(len(folded), 'folded constant')} not drawn" if folded else ""
+    hidden = f", {count(len(graph.folded), 'folded constant')} not drawn" if graph.folded else ""
     colored = f" {capital(visible(view.metrics.title))}; {_COLORS}" if view.metrics is not None else ""
     return Drawing("Graph", f"The graph of {name_of(view.model)}: {count(nodes, 'node')}{hidden}.{colored} {_HOW}", svg)
 
@@ -63,12 +64,14 @@ def _left_out(why: str) -> Line:
     return Line(f"The graph is not drawn here: {why}. onnxperf view lists it.", "dim")
 
 
-def view_sections(view: GraphView) -> list[Section]:
-    """A page of a model alone: its drawing, and a table of its nodes."""
+def view_sections(view: GraphView, folded: Set[str] = frozenset()) -> list[Section]:
+    """A page of a model alone: its nodes next to its drawing, and what must be known of their costs."""
     placed = list(_placed(view))
     keys = {each.node.key: (link(each.path, each.node.label),) for each in placed}
-    drawing, nodes = graph_part(DrawnGraph(view, keys)), _nodes_table(placed, keys)
-    return [Section("Graph", [drawing], on="page"), Section("Nodes", [nodes], on="page")]
+    drawing, nodes = graph_part(DrawnGraph(view, keys, folded)), _nodes_table(placed, keys)
+    notes = [*view.notes, *(view.metrics.notes if view.metrics is not None else ())]
+    parts = [Panes([nodes, drawing])] if isinstance(drawing, Drawing) else [nodes, drawing]
+    return [Section("Graph", [*parts, *(Line(visible(note), "dim") for note in notes)], on="page")]
 
 
 # ---------------------------------------------------------------- nodes
@@ -103,17 +106,28 @@ def _nodes_table(placed: list[_Placed], keys: Keys) -> Table[_Placed]:
     columns: list[Column[_Placed]] = [
         Column("node", "node", lambda row: " > ".join((*row.path, row.node.label)), NAME),
         Column("op_type", "operator", lambda row: operator_text(row.node.domain, row.node.op_type)),
-        Column("share", "share", lambda row: None if row.cost is None else row.cost.share, SHARE),
         Column("cost", "cost", lambda row: None if row.cost is None else row.cost.value, NUMBER, text=_cost),
-        Column("outputs", "outputs", _outputs),
-        Column("macs", "multiply-adds", lambda row: row.node.macs, Format(magnitude)),
-        Column("attributes", "attributes", _attributes, TEXT),
+        Column("share", "share", _share, SHARE),
+        for_screens("", _share, SHARE, width=EVERYTHING, style=f"c{BLUE}", figure=_bar(kept)),
+        Column("outputs", "outputs", _outputs, TEXT, 60),
+        Column("macs", "multiply-adds", lambda row: row.node.macs, Format(magnitude), 60),
+        Column("attributes", "attributes", _attributes, TEXT, 60),
     ]
     more = f", {grouped(_MOST_ROWS)} of {grouped(len(placed))}" if len(kept) < len(placed) else ""
     return Table(columns, kept, f"Nodes{more}", link=lambda row: keys[row.node.key][0])
 
 
 _WRITE: Mapping[str, Callable[[Any], str]] = {"us": microseconds, "bytes": size}
+
+
+def _share(row: _Placed) -> float | None:
+    return None if row.cost is None else row.cost.share
+
+
+def _bar(rows: list[_Placed]) -> Callable[[_Placed], Figure]:
+    """The cost next to the largest one."""
+    largest = max((_share(row) or 0.0 for row in rows), default=0.0) or 1.0
+    return lambda row: share_figure(0.0, (_share(row) or 0.0) / largest)
 
 
 def _cost(row: _Placed) -> str:

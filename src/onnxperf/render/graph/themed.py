@@ -8,22 +8,22 @@ from onnxperf.render.charts.base import LIGHT
 from onnxperf.render.graph.colors import EDGE_INK, FAMILIES, OTHERS, UNKNOWN, color_at
 
 STEPS = 11
-"""Colors of the scale of shares: `--heat0` to `--heat10`."""
+"""Colors of the scale of shares: heat0 to heat10."""
 _SHAPES = {
-    "#ffffff": "--paper",
-    UNKNOWN: "--unknown",
-    EDGE_INK: "--edge",
-    "#4b5563": "--edge",
-    "#9ca3af": "--edge",
-    "#7c4a3a": "--edge",
-    "#35193e": "--filled",
+    "#ffffff": "paper",
+    UNKNOWN: "unknown",
+    EDGE_INK: "edge",
+    "#4b5563": "edge",
+    "#9ca3af": "edge",
+    "#7c4a3a": "edge",
+    "#35193e": "filled",
 }
 """What boxes, wires and frames are drawn in."""
-_TEXTS = {"#ffffff": "--on-heat"}
+_TEXTS = {"#ffffff": "on-heat"}
 """Words on the upper half of the scale; all others are dark on light, or light on dark."""
 _HEAT = [color_at(step / (STEPS - 1)) for step in range(STEPS)]
-_TINTS = {family.fill: f"--tint{LIGHT.index(family.stroke)}" for family in (*FAMILIES, OTHERS)}
-_STROKES = {color: f"--c{place}" for place, color in enumerate(LIGHT)}
+_TINTS = {family.fill: f"tint{LIGHT.index(family.stroke)}" for family in (*FAMILIES, OTHERS)}
+_STROKES = {color: f"c{place}" for place, color in enumerate(LIGHT)}
 _TAG = re.compile(r"<(\w+)([^<>]*)>")
 _COLOR = re.compile(r'\b(fill|stroke)="(#[0-9a-f]{6})"')
 
@@ -36,13 +36,13 @@ def themed(svg: str) -> str:
 def _named(tag: str, what: str, color: str) -> str:
     # Groups only color the words and the wires inside of them.
     if tag == "text":
-        name = _TEXTS.get(color, "--text")
+        name = _TEXTS.get(color, "text")
     elif tag == "g" and what == "fill":
-        name = "--dim"
+        name = "dim"
     else:
         known = _SHAPES | _TINTS | (_STROKES if what == "stroke" else {})
-        name = known.get(color) or f"--heat{_HEAT.index(min(_HEAT, key=lambda each: _distance(each, color)))}"
-    return f'{what}="var({name})"'
+        name = known.get(color) or f"heat{_HEAT.index(min(_HEAT, key=lambda each: _distance(each, color)))}"
+    return f'{what}="var(--{name})"'
 
 
 def _distance(one: str, other: str) -> int:

@@ -156,7 +156,11 @@ def memory_curves(record: NodeMemories) -> list[MemoryCurve]:
     every = [
         MemoryCurve(IN_USE, BLUE, "solid", lambda node: node.in_use_bytes),
         MemoryCurve(LIVE, GREEN, "dotted", live),
-        *([MemoryCurve("held by the arena", GREY, "dashed", lambda node: node.held_bytes)] if held <= _FAR * used else []),
+        *(
+            [MemoryCurve("held by the arena", GREY, "dashed", lambda node: node.held_bytes)]
+            if held <= _FAR * used
+            else []
+        ),
     ]
     return [curve for curve in every if any(curve.of(node) is not None for node in nodes)]
 

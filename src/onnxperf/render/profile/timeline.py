@@ -214,9 +214,7 @@ def _executions(profile: Profile, choice: str, timeline: Timeline, several: int)
     sizes = timeline.in_use_bytes or [None] * len(timeline.nodes)
     for at in sorted(longest, key=lambda at: timeline.start_us[at]):
         node = profile.nodes[timeline.nodes[at]]
-        yield Execution(
-            choice, timeline.start_us[at], timeline.duration_us[at], node, timeline.threads[at], sizes[at]
-        )
+        yield Execution(choice, timeline.start_us[at], timeline.duration_us[at], node, timeline.threads[at], sizes[at])
 
 
 # ---------------------------------------------------------------- memory
