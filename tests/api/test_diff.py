@@ -197,7 +197,7 @@ def test_ctrl_c_while_the_sides_are_profiled_keeps_what_ran() -> None:
     assert result.record.before.launches[:2] == (4, 4)
     assert 8 < result.record.before.iterations < 20
     assert "cannot prove that a node changed" in result.answer
-    assert "Interrupted: this is what was measured until then." in repr(result)
+    assert "Interrupted: showing what was measured so far." in repr(result)
 
 
 def test_ctrl_c_in_the_race_ends_the_diff_at_once() -> None:
@@ -213,7 +213,7 @@ def test_ctrl_c_in_the_race_ends_the_diff_at_once() -> None:
     assert not any(text.startswith("profiling") for text in texts)
     assert (result.record.before.iterations, result.record.rows) == (0, ())
     assert "was profiled completely" in result.answer
-    assert "Interrupted: this is what was measured until then." in repr(result)
+    assert "Interrupted: showing what was measured so far." in repr(result)
 
 
 def test_sides_are_named_after_what_they_are(tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ def test_transposes_of_different_permutations_are_different_nodes() -> None:
 
 @pytest.mark.parametrize(
     ("levels", "message"),
-    [("all", "two sides"), ("disable,basic,all", "two sides"), ("disable,best", "optimisation level")],
+    [("all", "two sides"), ("disable,basic,all", "two sides"), ("disable,best", "optimization level")],
 )
 def test_wrong_levels_are_refused(levels: str, message: str) -> None:
     with pytest.raises(BadOption, match=message):

@@ -94,8 +94,8 @@ def test_a_gate_is_written_for_ci_kept_and_shown(
     assert run(words) == 1
     suite = ET.fromstring((tmp_path / "gate.xml").read_bytes())
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("4", "2", "0")
-    assert "time: new / baseline is 1.200" in (tmp_path / "gate.xml").read_text()
-    assert "new fails: it takes 1.200 times as long as old" in (tmp_path / "gate.md").read_text()
+    assert "time: new / baseline is 1.20" in (tmp_path / "gate.xml").read_text()
+    assert "FAIL: new takes 1.20× as long as old" in (tmp_path / "gate.md").read_text()
     assert "Ratios and limits" in (tmp_path / "gate.html").read_text()
     assert run(["runs", "show", "last", *store]) == 0
     assert "new fails" in capsys.readouterr().out

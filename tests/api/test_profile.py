@@ -364,4 +364,4 @@ def test_ctrl_c_between_two_rounds_keeps_what_ran(conv: onnx.ModelProto) -> None
     assert result.interrupted
     assert result.status == "interrupted"
     assert 0 < result.record.iterations < 20
-    assert "Interrupted: this is what was measured until then." in repr(result)
+    assert "Interrupted: showing what was measured so far." in repr(result)

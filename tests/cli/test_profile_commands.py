@@ -30,7 +30,7 @@ def test_profile_prints_its_tables_and_writes_every_file(
     assert run(["profile", str(linear_path), "--calls", "7", "--threads", "1", *options]) == 0
     printed = capsys.readouterr().out
     assert "MatMul" in printed
-    assert "session initialisation" in printed
+    assert "session initialization" in printed
     assert all((tmp_path / file).stat().st_size for file in files)
     assert json.loads((tmp_path / "p.json").read_bytes())["iterations"] == 7
     assert (tmp_path / "p.csv").read_text(encoding="utf-8").startswith("node_name,op_name")
@@ -127,7 +127,7 @@ def test_ctrl_c_shows_and_keeps_what_was_measured_as_interrupted(
         output, _ = process.communicate(timeout=60)
     os.close(terminal)
     assert process.returncode == 130
-    assert "Interrupted: this is what was measured until then." in output
+    assert "Interrupted: showing what was measured so far." in output
     assert shown in " ".join(output.split())
     with open_store(store) as opened:
         [kept] = opened.runs()
@@ -251,7 +251,7 @@ def test_a_model_that_needs_more_memory_than_allowed_is_exit_code_1(
         (["profile", "{model}", "--timeout", "0"], "--timeout 0"),
         (["profile", "{model}", "--provider", "tpu"], "unavailable provider"),
         (["diff", "{model}"], "two sides"),
-        (["diff", "{model}", "--opt-level", "disable,best"], "optimisation level"),
+        (["diff", "{model}", "--opt-level", "disable,best"], "optimization level"),
         (["diff", "{model}", "-o", "{tmp}/no/d.graph.svg"], "folder does not exist"),
         (["diff", "{model}", *GRAPH, "--dim", "batch=8"], "--dim: it does nothing with a drawing"),
         (["diff", "{model}", *GRAPH, "--input", "X=x.npy"], "--input: it does nothing with a drawing"),

@@ -63,7 +63,7 @@ def memory(
     given: Mapping[str, Any],
     progress: Progress = automatic,
 ) -> MemoryResult:
-    """Measure models or callables, each alone in a fresh process; Ctrl-C returns what was measured until then.
+    """Measure models or callables, each alone in a fresh process; Ctrl-C returns the results so far.
 
     `model` is what `onnxperf.bench` takes, or a function without arguments, its name as FILE.py:function, or a dict of
     functions by name. The peaks of loading, of the first call and of steady calls are the kernel's. The curve is
@@ -109,7 +109,7 @@ class _Plan:
     specs: Callable[[], list[WorkerSpec]]
     """Packs inputs and models, which takes memory: only when the turn of the case has come."""
     entry: Entry | None = None
-    """The model, with its largest inputs where there are several."""
+    """The model, with its largest inputs if there are several."""
     recorded: Callable[[], ArenaAccount] | None = None
     """Runs the model once more with onnxruntime's trace, which has the arena."""
 
@@ -121,7 +121,7 @@ def _plan_of_functions(functions: Mapping[str, Callable[[], Any]], request: _Req
 
 
 def _plans(contest: Contest, request: _Request) -> Iterator[_Plan]:
-    """A case for every combination of sizes; where there are several, one more in which a session gets them all."""
+    """A case for every combination of sizes; if there are several, one more in which a session gets them all."""
     settings = request.settings
     setups = setups_of(contest.runtime, contest.call, settings)
     for group in groups(contest.models, contest.against):
@@ -213,7 +213,7 @@ def _probe(plan: _Plan, request: _Request, progress: Progress) -> MemoryCase:
 def _try_arena_settings(
     specs: Sequence[WorkerSpec], subjects: list[MemorySubject], trial: Callable[[WorkerSpec], MemoryProbe]
 ) -> bool:
-    """Add what other settings of the arena would need, where that is worth the time; whether Ctrl-C came meanwhile."""
+    """Add what other settings of the arena would need, if that is worth the time; whether Ctrl-C came meanwhile."""
     for number, (spec, subject) in enumerate(zip(specs, subjects, strict=False)):
         for setting in settings_to_try(subject) if _records(subject) else ():
             probe = trial(replace(spec, session=replace(spec.session, arena=setting)))
@@ -232,7 +232,7 @@ def _trial(spec: WorkerSpec, start: Any, request: _Request, report: Callable[[st
 
 
 def _arena(recorded: Callable[[], ArenaAccount], notes: list[str]) -> ArenaAccount | None:
-    """What onnxruntime's trace has about its arena; where it has nothing, there is a note."""
+    """What onnxruntime's trace has about its arena; if it has nothing, there is a note."""
     try:
         arena = recorded()
     except (SubjectError, BadInput) as error:

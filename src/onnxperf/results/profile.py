@@ -54,8 +54,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 TRACE = ".trace.json"
-_MOST_BARS = 60
-"""Nodes in a picture of nodes alone."""
 _MOST_SPANS = 10_000
 """Executions in a picture of one inference."""
 _NO_EVENTS = "this profile has only sums, as saved in the store; profile the model again, or read a trace"
@@ -88,7 +86,7 @@ SHOW = Show(
     charts={
         "roofline": roofline_charts,
         "operators": lambda record: [*operators_charts(record), *nodes_charts(record)],
-        "nodes": lambda record: nodes_charts(record, most=_MOST_BARS),
+        "nodes": nodes_charts,
         "sources": sources_charts,
         "iterations": iterations_charts,
         "first": first_charts,
@@ -244,7 +242,7 @@ class ProfileResult(Result[Profile]):
     def plot_nodes(self, op: str | None = None, min_us: float = 0, ax: Any = None) -> Any:
         """A bar per node, the longest on top."""
         what = f"{visible(op)} node" if op is not None else "node"
-        return self.drawn(nodes_charts(self.record, self._nodes(op, min_us), what, _MOST_BARS), ax)
+        return self.drawn(nodes_charts(self.record, self._nodes(op, min_us), what), ax)
 
     def timeline(self, iteration: int | None = None, ax: Any = None) -> Any:
         """The nodes of one iteration as bars over time; of the last complete one unless another is named."""

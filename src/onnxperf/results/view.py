@@ -104,7 +104,7 @@ class ViewResult(Result[GraphView]):
 
     @cached_property
     def content(self) -> str | bytes:
-        """The model in the form that was requested."""
+        """The model in the requested form."""
         return self._draw(self.form)
 
     @property

@@ -47,7 +47,7 @@ def with_failure(**changes: Any) -> EinsumPlan:
 
 def test_a_plan_shows_the_search_the_race_and_the_answer() -> None:
     text = printed(plan_page(with_failure()), 160)
-    assert text.startswith("bsnh,btnh->bnts · 20x20x20x20, 20x20x20x20 · float32 · 2 threads · Intel Xeon Platinum")
+    assert text.startswith("bsnh,btnh->bnts · 20×20×20×20, 20×20×20×20 · float32 · 2 threads")
     assert "onnxruntime 1.31.1" in text
     assert "151 candidates, 63 distinct after onnxruntime's optimizer, 32 of them from 120 letter orders" in text
     assert cells(line_with(text, "subject")) == [
@@ -61,10 +61,10 @@ def test_a_plan_shows_the_search_the_race_and_the_answer() -> None:
     assert cells(line_with(text, "decomposed")) == [
         "decomposed as written",
         "419 µs",
-        "1.580×",
-        "1.548…1.612",
+        "1.58×",
+        "1.55–1.61",
         "3.30×",
-        "faster",
+        "✓ faster",
     ]
     assert "The best graph is 3.76 times" in text
     assert "finalists were raced again" in text
@@ -81,7 +81,7 @@ def test_below_the_race_stands_where_its_figures_come_from() -> None:
     text = printed(plan_page(einsums.plan(), ["a note on a row"]), 160)
     legend, note = line_with(text, "paired by launch"), line_with(text, "a note on a row")
     assert legend == "time: undisturbed time of a call · speedup: paired by launch"
-    assert text.index("bare MatMul") < text.index(legend) < text.index(note) < text.index("The best graph is")
+    assert text.index("The best graph is") < text.index("bare MatMul") < text.index(legend) < text.index(note)
     assert "paired by launch" not in printed(plan_page(einsums.plan(race=None)), 160)
 
 
@@ -250,10 +250,10 @@ def test_a_rewrite_shows_every_group_of_nodes_and_why() -> None:
     text = printed(rewrite_page(einsums.rewrite()), 200)
     assert cells(line_with(text, "Einsum_3"))[0] == "Einsum_3 and 11 more"
     assert cells(line_with(text, "Einsum_3"))[3:] == [
-        "rewritten",
+        "✓ rewritten",
         "3.10×",
-        "1.214×",
-        "1.200…1.230",
+        "1.21×",
+        "1.20–1.23",
     ]
     assert "Einsum_3 and 11 more: the whole model is faster" in text
     assert line_with(text, "Einsum_40:").endswith("absorbed the transposes")
@@ -261,9 +261,9 @@ def test_a_rewrite_shows_every_group_of_nodes_and_why() -> None:
     assert cells(line_with(text, "rewritten  545"))[:5] == [
         "rewritten",
         "545 µs",
-        "1.215×",
-        "1.190…1.239",
-        "faster",
+        "1.22×",
+        "1.19–1.24",
+        "✓ faster",
     ]
     assert "Written to faster.onnx" in text
     assert "12 of 14 Einsum nodes" in text
@@ -290,10 +290,10 @@ def test_a_model_that_failed_in_its_race_says_why() -> None:
 
 def test_replaced_nodes_show_what_they_gained_in_the_model() -> None:
     found = charts_of(rewrite_page(einsums.rewrite()))
-    assert labels_in(found["Gain by node"]) == ["1.214× rewritten", "1.001× kept"]
+    assert labels_in(found["Gain by node"]) == ["1.21× ✓ rewritten", "1.00× ✓ kept"]
     assert [mark.color for mark in picture_of(found["Gain by node"]).marks] == [GREEN, GREY]
     assert column(found["Gain by node"].table, "outcome") == ["rewritten", "kept", "skipped"]
-    assert labels_in(found["Speedups"])[1].startswith("1.215×")
+    assert labels_in(found["Speedups"])[1].startswith("1.22×")
 
 
 @pytest.mark.parametrize(("nodes", "text"), [((), "(no name)"), (("a",), "a"), (("a", "b"), "a and 1 more")])
@@ -343,7 +343,7 @@ def test_no_text_becomes_markup(name: str) -> None:
 @pytest.mark.parametrize(
     ("record", "parts"),
     [
-        (with_failure(), ["151 candidates", "1.386", "limit", "3.76 times", "out of luck", "2 threads"]),
+        (with_failure(), ["151 candidates", "1.39", "limit", "3.76 times", "out of luck", "2 threads"]),
         (einsums.rewrite(), ["Einsum_3 and 11 more", "absorbed", "original", "faster.onnx"]),
         (einsums.plan(race=None), ["Chosen graph: Transpose"]),
     ],

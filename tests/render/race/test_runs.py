@@ -87,7 +87,7 @@ def test_a_run_of_an_older_version_shows_what_was_typed_for_its_model() -> None:
 
 
 def test_an_empty_list_says_so() -> None:
-    assert printed(listed()) == "No run was kept yet.\n"
+    assert printed(listed()) == "No run was saved yet.\n"
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])
@@ -108,7 +108,7 @@ def test_a_comparison_shows_both_times_and_the_verdict() -> None:
         first="lonuki", second="bafido", rows=(yardstick, row()), notes=("a note",), answer="new.onnx is faster."
     )
     text = printed(comparison_page(comparison))
-    for part in ("bafido against lonuki", "8.43 µs", "7.01 µs", "1.203×", "1.190…1.217", "faster", "yardstick"):
+    for part in ("bafido against lonuki", "8.43 µs", "7.01 µs", "1.20×", "1.19–1.22", "✓ faster", "yardstick"):
         assert part in text
     assert text.index("new.onnx is faster.") < text.index("a note")
 
@@ -119,7 +119,9 @@ def test_subjects_that_can_be_compared_have_a_mark_and_the_file_has_all_of_them(
     result = ComparisonResult(RunComparison(first="a1", second="b2", rows=(yardstick, row(), lost)))
     (chart,) = result.charts()
     forest: Any = chart.layers[0].picture
-    assert [(mark.name, mark.label) for mark in forest.marks] == [("old.onnx, then new.onnx, batch=8", "1.203× faster")]
+    assert [(mark.name, mark.label) for mark in forest.marks] == [
+        ("old.onnx, then new.onnx, batch=8", "1.20× ✓ faster")
+    ]
     assert result.to_df()["verdict"].tolist() == ["yardstick", "faster", ""]
     assert "b2 against a1" in result.to_html()
 

@@ -62,18 +62,18 @@ def test_the_page_has_a_row_for_every_choice_the_race_the_answer_and_the_program
     assert cells(line_with(text, "int8 dynamic")) == [
         "int8 dynamic",
         "3.00×",
-        "2.86…3.15",
+        "2.86–3.15",
         "3",
         "2.2 %",
         "alone · approximate",
     ]
-    assert cells(line_with(text, "arena=off"))[:3] == ["arena=off", "1.190×", "1.133…1.250"]
+    assert cells(line_with(text, "arena=off"))[:3] == ["arena=off", "1.19×", "1.13–1.25"]
     assert line_with(text, "threads=1").rstrip().endswith("slower in every launch")
     assert line_with(text, "wrong").rstrip().endswith("outputs differ")
     assert line_with(text, "late  ").rstrip().endswith("skipped")
     assert text.index("int8 dynamic") < text.index("arena=off") < text.index("threads=1") < text.index("late  ")
     race = cells(line_with(text[text.index("The confirming race") :], "arena=off"))
-    assert race == ["arena=off", "11.0 µs", "9.30 µs", "1.187×", "1.180…1.190", "faster"]
+    assert race == ["arena=off", "11.0 µs", "9.30 µs", "1.19×", "1.18–1.19", "✓ faster"]
     assert text.index("arena=off is faster.") < text.index("import onnxruntime")
 
 
@@ -99,10 +99,10 @@ def test_what_was_confirmed_stands_above_its_choices_the_best_first() -> None:
     chart = charts_of(tune_page(RECORD))["What each candidate gave"]
     assert next(mark.name for mark in picture_of(chart).marks) == "confirmed: arena=off"
     assert labels_in(chart) == [
-        "1.187× faster",
+        "1.19× ✓ faster",
         "3.00× alone · approximate",
-        "1.190× alone",
-        "0.530× slower in every launch",
+        "1.19× alone",
+        "0.53× slower in every launch",
     ]
     assert column(chart.table, "candidate") == ["defaults", "int8 dynamic", "arena=off", "threads=1", "wrong", "late"]
 

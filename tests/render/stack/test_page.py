@@ -33,6 +33,7 @@ def test_the_tree_stands_above_functions_memory_and_answer() -> None:
     record = made.stack(allocations=made.ALLOCATIONS, notes=("a note",))
     text = printed(record, tree=Verbatim("0.1 run\n└─ 0.05 \x1b]take"))
     parts = [
+        "Most of it",
         "0.1 run",
         "\\x1b]take",
         "6.00 µs",
@@ -41,7 +42,6 @@ def test_the_tree_stands_above_functions_memory_and_answer() -> None:
         "most memory",
         "[red]g",
         "a.py:7",
-        "Most of it",
         "a note",
     ]
     places = [text.index(part) for part in parts]

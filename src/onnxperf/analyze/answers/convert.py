@@ -54,7 +54,7 @@ def rounded_text(difference: Difference, largest: float) -> str:
 
 
 def _how_many(record: Conversion, name: str) -> str:
-    """Of all checks together; empty where something else than values differs."""
+    """Of all checks together; empty if something else than values differs."""
     found = [output for check in record.checks for output in check.outputs if output.name == name]
     differing, elements = (sum(getattr(each, what) for each in found) for what in ("differing", "elements"))
     return f" ({grouped(differing)} of {grouped(elements)})" if differing else ""

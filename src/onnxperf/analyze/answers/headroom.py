@@ -28,11 +28,11 @@ def headroom_answer(profile: Profile) -> str:
     whole_us = headroom.whole.time_us
     unknown, disturbed = _share(headroom, "unknown"), _share(headroom, "disturbed")
     if unknown >= _NEARLY_ALL:
-        return "How far from what this machine can do that is, is not known."
+        return "Headroom unknown: no limit of these nodes is known."
     if disturbed > _MOSTLY:
         return _not_judged(profile, disturbed)
     reached = "what this machine reached while other programs used it" if headroom.peaks.disturbed else _BEST
-    near = f"{share_percent(headroom.near_share)} of the time is within {plain(NEAR)}x of {reached}"
+    near = f"{share_percent(headroom.near_share)} of the time is within {plain(NEAR)}× of {reached}"
     if unknown >= _WORTH_NOTING:
         near += f", the limit of {share_percent(unknown)} is not known"
     if disturbed >= _WORTH_NOTING:
@@ -52,7 +52,7 @@ def _share(headroom: Headroom, bound: Bound) -> float:
 def _not_judged(profile: Profile, disturbed: float) -> str:
     """Why nothing is said about what could be won."""
     if (profile.overhead or 0.0) >= DOMINATING_OVERHEAD:
-        return "What could be won is not judged, as times of nodes are mostly the profiler's."
+        return "What could be won is not judged."
     share = profile.machine.others_share if profile.machine is not None else None
     used = f"other programs used {whole_percent(share or 0.0)} of the processors"
     so = f"{used}, and {share_percent(disturbed)} of the time in nodes was disturbed"
@@ -103,7 +103,7 @@ def _faster(headroom: Headroom) -> Iterator[str]:
     faster = [each for each in headroom.nodes if _is_faster(each)]
     if faster:
         nodes = count(len(faster), "node was faster than its limit, and counts as at it", _SEVERAL_FASTER)
-        yield f"{nodes}: the peaks are what was measured, and small times are whole microseconds"
+        yield f"{nodes}: the peaks are measured, and small times are whole microseconds"
 
 
 _SEVERAL_FASTER = "nodes were faster than their limits, and count as at these"

@@ -19,10 +19,9 @@ def profiles_answer(record: Profiles) -> str:
     operators = list(dict.fromkeys(each.op_name for each in most.values()))
     overhead = overhead_words(max((each.overhead or 0.0 for each in record.variants), default=0.0))
     if len(operators) == 1:
-        times = [f"{microseconds(each.usual_us)} under {name_of(name)}" for name, each in most.items()]
-        every = f"all {len(most)} variants" if len(most) > 2 else "both variants" if len(most) == 2 else "the variant"
-        return f"{overhead}{name_of(operators[0])} takes the most time under {every}: {listed(times)}."
-    parts = [f"{name_of(o.op_name)} under {name_of(name)} ({microseconds(o.usual_us)})" for name, o in most.items()]
+        times = [f"{microseconds(each.usual_us)} with {name_of(name)}" for name, each in most.items()]
+        return f"{overhead}{name_of(operators[0])} takes the most time: {listed(times)}."
+    parts = [f"{name_of(o.op_name)} with {name_of(name)} ({microseconds(o.usual_us)})" for name, o in most.items()]
     return f"{overhead}The most time goes to {listed(parts)}."
 
 

@@ -149,7 +149,7 @@ def why_dropped(subject: Subject, base: Subject, min_effect: float) -> str:
     return ""
 
 
-_PLURALS = {"launch": "launches", "set-up": "set-ups", "round": "rounds"}
+_PLURALS = {"launch": "launches", "set-up": "sessions", "round": "rounds"}
 
 
 def _units(subject: Subject, base: Subject) -> tuple[list[float], str]:

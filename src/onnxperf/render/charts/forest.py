@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from onnxperf.render.charts.base import (
     GREY,
@@ -19,7 +20,7 @@ from onnxperf.render.charts.base import (
     linear_ticks,
     log_ticks,
 )
-from onnxperf.render.kit.comparison import Compared, comparison_table, ends_of
+from onnxperf.render.kit.comparison import Compared, comparison_table, ends_of, with_intervals
 from onnxperf.render.kit.table import On, Table
 from onnxperf.wording.names import name_of, visible
 from onnxperf.wording.numbers import interval, ratio
@@ -50,6 +51,8 @@ class Mark(Struct, frozen=True):
     words: str
     """What a tooltip says."""
     key: str = ""
+    limit: float | None = None
+    """Which of its values are accepted, if it has a limit of its own."""
 
 
 class Forest(Picture, frozen=True):
@@ -67,9 +70,14 @@ class Forest(Picture, frozen=True):
         return _AROUND + _ROW * max(len(self.marks), 1)
 
 
-def forest(by: Compared[R], rows: Sequence[R], effect: float | None = None) -> Forest:
+def forest(
+    by: Compared[R],
+    rows: Sequence[R],
+    effect: float | None = None,
+    limit: Callable[[R], float | None] = lambda _row: None,
+) -> Forest:
     """The comparisons that have a ratio."""
-    marks = [_mark(by, row) for row in rows if _sound(by.of(row).ratio)]
+    marks = [replace(_mark(by, row), limit=limit(row)) for row in rows if _sound(by.of(row).ratio)]
     low, high, is_log = _range(marks)
     ticks = log_ticks(low, high) if is_log else linear_ticks(low, high)
     return Forest(marks, Axis(by.axis or by.ratio, low, high, is_log, ticks), effect)
@@ -83,12 +91,14 @@ def forest_chart(
     effect: float | None = None,
     table: Table[Any] | None = None,
     on: On = "all",
+    limit: Callable[[R], float | None] = lambda _row: None,
 ) -> list[Chart]:
     """A chart of comparisons with their table behind it; none if no comparison has a ratio."""
-    drawn = forest(by, rows, effect)
+    drawn = forest(by, rows, effect, limit)
     if not drawn.marks:
         return []
-    return [Chart(title, summary, [Layer(drawn)], table or comparison_table(by, rows), on=on)]
+    shown = comparison_table(by, rows) if table is None else with_intervals(table, by, rows)
+    return [Chart(title, summary, [Layer(drawn)], shown, on=on)]
 
 
 def forests_chart(
@@ -122,8 +132,9 @@ def _range(marks: Sequence[Mark]) -> tuple[float, float, bool]:
     """Both ends of the axis, and whether it is logarithmic."""
     values = _without_outliers(sorted([1.0, *(mark.value for mark in marks)]))
     shown = [mark for mark in marks if values[0] <= mark.value <= values[-1]]
-    low = max(min([1.0, *(mark.low for mark in shown)]), values[0] / _FURTHEST)
-    high = min(max([1.0, *(mark.high for mark in shown)]), values[-1] * _FURTHEST)
+    limits = [1.0, *(mark.limit for mark in shown if mark.limit is not None)]
+    low = max(min([*limits, *(mark.low for mark in shown)]), values[0] / _FURTHEST)
+    high = min(max([*limits, *(mark.high for mark in shown)]), values[-1] * _FURTHEST)
     if high / low > _LOG_FROM:
         margin = (high / low) ** _MARGIN
         return low / margin, high * margin, True

@@ -11,7 +11,7 @@ from onnxperf.render.charts.base import GREY, Picture
 
 _ROW, _AROUND, _LEGEND = 30, 90, 20
 """Heights in pixels: of a row, of both sides, of a line of the legend."""
-_LEAST = 90
+_LEAST = 44
 
 
 class MatrixCell(Struct, frozen=True):

@@ -70,5 +70,5 @@ def type_text(value: ViewValue) -> str:
 
 
 def shape_text(shape: Dims | None) -> str:
-    """A shape as `[batch, ?, 3]`; nothing where not even the rank is known."""
+    """A shape as `[batch, ?, 3]`; nothing if not even the rank is known."""
     return "" if shape is None else f"[{', '.join('?' if each is None else visible(str(each)) for each in shape)}]"

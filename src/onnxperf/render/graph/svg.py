@@ -1,4 +1,4 @@
-"""A model as SVG: nodes in rows from top to bottom, coloured by family or by what they cost; it pans and zooms."""
+"""A model as SVG: nodes in rows from top to bottom, colored by family or by what they cost; it pans and zooms."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def graph_svg(
     interactive: bool = True,
     keys: Mapping[str, tuple[str, ...]] | None = None,
 ) -> str:
-    """The model as one SVG without references to anything outside; with metrics, coloured and sized by share.
+    """The model as one SVG without references to anything outside; with metrics, colored and sized by share.
 
     `keys` has, by the key of a node, what its box stands for on a page, which also has the colors and a caption.
     """
@@ -158,7 +158,7 @@ def _side_by_side(sheets: Sequence[Canvas]) -> tuple[float, float, list[str]]:
 
 
 def _family_legend(view: GraphView) -> list[tuple[float, str]]:
-    """What the colours mean when they stand for operators, the most frequent family first."""
+    """What the colors mean when they stand for operators, the most frequent family first."""
     families = Counter(family_of(node) for graph in all_graphs(view) for node in graph.nodes)
     return swatches((family.fill, family.stroke, False, family.name) for family, _ in families.most_common())
 

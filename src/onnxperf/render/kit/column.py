@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from onnxperf.render.kit.figure import Figure
+from onnxperf.render.kit.figure import Figure, change_figure, share_figure
 from onnxperf.wording.names import name_of, visible
 from onnxperf.wording.numbers import (
     NOTHING,
@@ -154,6 +154,36 @@ def for_files(key: str, value: Callable[[R], Any], format: Format = TEXT) -> Col
 def for_screens(heading: str, value: Callable[[R], Any], format: Format = TEXT, **more: Any) -> Column[R]:
     """A column that no file has."""
     return Column("", heading, value, format, **more)
+
+
+def bar_column(value: Callable[[R], float | None], rows: Iterable[R], style: str = "cyan") -> Column[R]:
+    """Amounts as bars, the longest for the largest of these rows."""
+    part = _parts_of(map(value, rows))
+    return for_screens("bar", value, NUMBER, figure=lambda row: share_figure(0.0, part(value(row))), **_drawn(style))
+
+
+def change_column(
+    before: Callable[[R], float | None], after: Callable[[R], float | None], rows: Sequence[R], style: str = "cyan"
+) -> Column[R]:
+    """Two amounts as one bar: what is kept, and what is gone or added."""
+    part = _parts_of(amount(row) for row in rows for amount in (before, after))
+    return for_screens(
+        "change",
+        lambda row: part(after(row)) - part(before(row)),
+        NUMBER,
+        figure=lambda row: change_figure(part(before(row)), part(after(row))),
+        **_drawn(style),
+    )
+
+
+def _parts_of(amounts: Iterable[float | None]) -> Callable[[float | None], float]:
+    """Shares of the largest of these amounts."""
+    most = max((each for each in amounts if each is not None and math.isfinite(each)), default=0.0)
+    return lambda amount: min(max(amount, 0.0) / most, 1.0) if amount and most > 0 else 0.0
+
+
+def _drawn(style: str) -> dict[str, Any]:
+    return {"width": 100, "untitled": True, "style": style}
 
 
 def field_columns(

@@ -7,7 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from onnxperf.records.comparison import Comparison
 from onnxperf.render.kit.column import INTERVAL, NAME, NS, RATIO, TEXT, Column, Format, for_files, for_screens
-from onnxperf.render.kit.figure import Figure, interval_figures
+from onnxperf.render.kit.figure import interval_figures
 from onnxperf.render.kit.table import Footer, Table
 from onnxperf.wording.numbers import interval, ratio
 from onnxperf.wording.verdicts import faced
@@ -17,9 +17,9 @@ R = TypeVar("R")
 VERDICT_STYLES: Mapping[str, str] = {
     "baseline": "bold",
     **dict.fromkeys(("faster", "gain", "less", "passed", "as before", "kept", "rewritten", "better"), "green"),
-    **dict.fromkeys(("chosen", "won", "fastest"), "green"),
-    **dict.fromkeys(("slower", "more", "failed", "changed", "exceeded", "lost"), "red"),
-    **dict.fromkeys(("undecided", "trade", "unexplained"), "yellow"),
+    **dict.fromkeys(("chosen", "won", "fastest", "PASS"), "green"),
+    **dict.fromkeys(("slower", "more", "failed", "changed", "exceeded", "lost", "FAIL"), "red"),
+    **dict.fromkeys(("undecided", "trade", "unexplained", "CANNOT TELL"), "yellow"),
     **dict.fromkeys(("equivalent", "dropped", "no gain", "limit"), "dim"),
 }
 """Styles of verdicts and of what features call them."""
@@ -103,16 +103,20 @@ def ratio_columns(by: Compared[R]) -> list[Column[R]]:
 
 def interval_column(by: Compared[R], rows: Sequence[R]) -> Column[R]:
     """Intervals as a forest inside the rows: on pages, and on screens with room for it."""
-    drawn = dict(zip(map(id, rows), interval_figures([by.of(row) for row in rows]), strict=True))
+    figure = interval_figures(map(by.of, rows))
 
     def styled(row: R) -> str:
         return VERDICT_STYLES.get(by.said(row), "")
 
-    def figure(row: R) -> Figure:
-        return drawn.get(id(row), Figure())
-
     look: dict[str, Any] = {"width": 100, "untitled": True, "style": by.style or styled}
-    return for_screens("interval", lambda row: by.of(row).ratio, RATIO, figure=figure, **look)
+    return for_screens("interval", lambda row: by.of(row).ratio, RATIO, figure=lambda row: figure(by.of(row)), **look)
+
+
+def with_intervals(table: Table[Any], by: Compared[Any], rows: Sequence[Any]) -> Table[Any]:
+    """The table with these intervals in its rows, unless it has graphics already."""
+    if any(column.figure is not None for column in table.columns):
+        return table
+    return table._replace(columns=[*table.columns, interval_column(by, rows)])
 
 
 def comparison_columns(by: Compared[R]) -> list[Column[R]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple, TypeGuard
 
 from onnxperf.records.comparison import Comparison
@@ -58,10 +58,18 @@ def share_figure(*shares: float) -> Figure:
     return Figure([mark for mark in marks if mark.end > mark.start])
 
 
-def interval_figures(comparisons: Sequence[Comparison]) -> list[Figure]:
-    """Ratios with their intervals, all on one logarithmic axis with a line at 1; nothing if there is no ratio."""
+def change_figure(before: float, after: float) -> Figure:
+    """What stays of a share as a bar, then what is gone, pale, or what was added."""
+    kept = max(min(before, after), 0.0)
+    shape: Shape = "before" if before > after else "after"
+    marks = [Mark("bar", 0.0, kept), Mark(shape, kept, max(before, after, 0.0))]
+    return Figure([mark for mark in marks if mark.end > mark.start])
+
+
+def interval_figures(comparisons: Iterable[Comparison]) -> Callable[[Comparison], Figure]:
+    """Draws ratios with their intervals on one logarithmic axis for all of these, with a line at 1."""
     low, high = _range(comparisons)
-    return [_interval(each, low, high) for each in comparisons]
+    return lambda comparison: _interval(comparison, low, high)
 
 
 def _range(comparisons: Iterable[Comparison]) -> tuple[float, float]:

@@ -23,6 +23,8 @@ from onnxperf.render.kit.table import Grid, Table, grid_of
 from onnxperf.wording.code import code_pieces
 from onnxperf.wording.names import name_of, visible
 
+_BRIEF = 5
+"""Columns of a table that are not folded away."""
 _BLOCK_START = re.compile(r"(?P<before>\d{0,9})(?P<mark>[-+](?=[\s-]|$)|(?<=\d)[.)](?=\s|$))")
 """What begins a list or draws a line."""
 _CODE = re.compile(r"[\w.,:=/*×…+%-][\w .,:=/*×…+%-]*")
@@ -64,13 +66,26 @@ def part_markdown(part: Part, spell: Spell = str) -> str:
             text = _started(shown(part.shown))
             return f"**{text}**" if isinstance(part, Answer) else text
         case Table():
-            return "\n".join(_grid(grid_of(part).mapped(spell)))
+            return "\n\n".join(_table(grid_of(part, figures=False).mapped(spell)))
     return ""
 
 
-def _grid(grid: Grid) -> Iterator[str]:
+def _table(grid: Grid) -> Iterator[str]:
+    """The most important columns, and all of them folded away."""
     if not grid.lines:
         return
+    brief = grid.chosen(grid.brief(_BRIEF))
+    yield "\n".join(_grid(brief))
+    if len(brief.columns) < len(grid.columns):
+        yield folded("All figures", ["\n".join(_grid(grid._replace(title="")))])
+
+
+def folded(title: str, parts: Iterable[str]) -> str:
+    """What GitHub shows after a click."""
+    return "\n\n".join([f"<details><summary>{markdown_text(title)}</summary>", *parts, "</details>"])
+
+
+def _grid(grid: Grid) -> Iterator[str]:
     if grid.title:
         yield f"{markdown_text(grid.title)}:\n"
     yield _row(markdown_text(column.heading) for column in grid.columns)

@@ -249,7 +249,7 @@ def _shown_parts(page: Page) -> Iterator[Part]:
 
 def sections_of(page: Page) -> list[Section]:
     """What an HTML page shows below the answer: sections, and what stands outside of them before the first one."""
-    loose = [part for part in page if isinstance(part, Flow | Line | Verbatim | Table | Chart | Drawing)]
+    loose = [part for part in page if isinstance(part, Flow | Line | Verbatim | Table | Chart | Drawing | Tabs | Panes)]
     sections = [_on_page(part) for part in page if isinstance(part, Section)]
     return [each for each in (_on_page(Section("", loose)), *sections) if each.parts]
 

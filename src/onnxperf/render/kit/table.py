@@ -73,9 +73,15 @@ class Grid(NamedTuple):
 
     def brief(self, most: int, figures: bool = True) -> list[int]:
         """Places of the columns to show at once: those of the narrowest screens, graphics if there is room."""
-        rank = -1 if figures else FILES_ONLY
-        ranks = [(column.width if column.figure is None else rank, place) for place, column in enumerate(self.columns)]
-        return sorted(place for _, place in sorted(ranks)[:most])
+
+        def rank(column: Column[Any]) -> int:
+            if column.figure is not None:
+                return -1 if figures else FILES_ONLY
+            return -2 if column.breaks else column.width
+
+        ranks = sorted((rank(column), place) for place, column in enumerate(self.columns))
+        several = sum(column.breaks for column in self.columns)  # of equal importance
+        return sorted(place for _, place in ranks[: max(most, several + most - 1 if several else 0)])
 
     def mapped(self, change: Callable[[str], str]) -> Grid:
         """With all texts changed."""

@@ -16,6 +16,7 @@ from onnxperf.render.paint.shared import (
     Room,
     Size,
     bare,
+    dots,
     draw_tip,
     inches_of,
     look_of,
@@ -36,8 +37,10 @@ _WORDS = 0.55
 """Part of the width that the words at the right may take."""
 _GAP = 0.14
 """Inches between both."""
-_CAP = 2.6
-"""Half the height of an end of an interval in points."""
+_CAP, _DOT = 2.6, 2.3
+"""Half the height of an end of an interval, and half the size of a value, in points."""
+_LIMIT = 5.0
+"""Half the height of a limit in points."""
 
 
 class _Cut(NamedTuple):
@@ -90,12 +93,14 @@ def _draw_mark(ax: Axes, mark: Mark, row: int, axis: Axis, look: Look) -> None:
     low, value, high = (_within(each, axis) for each in (mark.low, mark.value, mark.high))
     ax.plot([low, high], [row, row], color=color, linewidth=1.4, solid_capstyle="butt", zorder=3)
     for end, of in ((low, mark.low), (high, mark.high)):
-        if end == of != mark.value:
+        # An end behind the dot of its value would only make that square.
+        if end == of and abs(_points(ax, end) - _points(ax, value)) > _DOT + 1:
             ax.plot([end], [row], "|", color=color, markersize=2 * _CAP, markeredgewidth=1.2, zorder=3)
     if value == mark.value:
-        ax.plot(
-            [value], [row], "o", color=color, markersize=4.6, markeredgecolor=look.back, markeredgewidth=0.5, zorder=4
-        )
+        how: dict[str, Any] = {"markersize": 2 * _DOT, "markeredgecolor": look.back, "markeredgewidth": 0.5}
+        ax.plot([value], [row], "o", color=color, zorder=4, **how)
+    if mark.limit is not None and mark.limit == _within(mark.limit, axis):
+        ax.plot([mark.limit], [row], "|", color=look.ink, markersize=2 * _LIMIT, markeredgewidth=1.2, zorder=3.5)
     for cut in _cuts(mark, axis):
         _draw_cut(ax, cut, row, color, look)
 
@@ -112,6 +117,10 @@ def _draw_cut(ax: Axes, cut: _Cut, row: int, color: str, look: Look) -> None:
     draw_tip(ax, (cut.at, row), "left" if cut.is_left else "right", color)
     how: dict[str, Any] = {"ha": "left" if cut.is_left else "right", "va": "bottom", "color": look.ink}
     write(ax, factor(cut.value), (cut.at, row), (0, 1.2), **how)
+
+
+def _points(ax: Axes, value: float) -> float:
+    return float(ax.transData.transform((value, 0))[0]) * 72 / dots(ax)
 
 
 def _within(value: float, axis: Axis) -> float:

@@ -119,7 +119,7 @@ def share_column(profile: Profile) -> Column[Timed[Any]]:
 def bar_column() -> Column[Timed[Any]]:
     """The share as a bar that starts where the one above ends."""
     return for_screens(
-        "up to here",
+        "cumulative",
         lambda row: row.before + (row.share or 0.0),
         SHARE,
         width=100,
@@ -205,7 +205,7 @@ def limit_columns(rows: Sequence[Timed[Any]]) -> list[Column[Timed[Any]]]:
         Column("gb_per_s", "GB/s", lambda limit: limit.gb_per_s, RATE, 70, text=_gb),
         Column("bound", "limit", lambda limit: limit.bound, TEXT, 80, "dim", lambda limit: BOUNDS[limit.bound]),
         for_files("limit_us", lambda limit: limit.limit_us, US),
-        Column("times_limit", "x limit", lambda limit: limit.ratio if limit.is_judged else None, RATIO, text=_of_limit),
+        Column("times_limit", "× limit", lambda limit: limit.ratio if limit.is_judged else None, RATIO, text=_of_limit),
         Column("could_win_us", "could win", could_win_us, US),
         Column("flop_per_byte", "FLOP/B", flop_per_byte, RATE, 140),
     ]
@@ -261,13 +261,14 @@ def _of_limit(limit: Limit) -> str:
 # ---------------------------------------------------------------- footers
 
 
-def others_footer(rows: Sequence[Timed[Any]]) -> list[Footer]:
+def others_footer(rows: Sequence[Timed[Any]], words: str = "") -> list[Footer]:
     """What a screen leaves out: how many, their time, their share, and what they could win."""
     if not rows:
         return []
     sums = sums_of(rows)
     kept = {key: sums[key] for key in ("usual_us", "share", "could_win_us")}
-    return [Footer({"": count(len(rows), "other"), **kept}, "dim", in_files=False)]
+    name = f"{grouped(len(rows))} {words}" if words else count(len(rows), "other")
+    return [Footer({"": name, **kept}, "dim", in_files=False)]
 
 
 def total_footer(rows: Sequence[Timed[Any]], per_iteration: bool = False, words: str = "total") -> Footer:

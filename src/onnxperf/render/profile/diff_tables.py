@@ -27,13 +27,13 @@ from onnxperf.render.kit.column import (
 from onnxperf.render.kit.comparison import Compared, ratio_columns
 from onnxperf.render.kit.table import Footer, On, Table
 from onnxperf.render.profile.groups import inside, side_names
-from onnxperf.render.profile.tables import estimator, shapes_text
+from onnxperf.render.profile.tables import shapes_text
 from onnxperf.wording.names import name_of, shortened_apart
 from onnxperf.wording.nodes import renamed_text
 from onnxperf.wording.numbers import count, microseconds
 
 Times = tuple[float | None, float | None]
-"""Of both sides; None where a side executes nothing of it."""
+"""Of both sides; None if a side executes nothing of it."""
 Changed = DiffSum | SourceChange
 """What takes time on both sides, or on one of them."""
 
@@ -101,13 +101,13 @@ def times_of(row: Changed) -> Times:
 
 
 def change_us(times: Times) -> float:
-    """Below 0 where time was won."""
+    """Below 0 if the second side is faster."""
     before, after = times
     return (after or 0.0) - (before or 0.0)
 
 
 def ratio_of(before: float | None, after: float | None) -> float | None:
-    """How many times as fast the second side is."""
+    """Speedup of the second side."""
     return before / after if before is not None and after is not None and after > 0 else None
 
 
@@ -176,10 +176,6 @@ def _total(several: Iterable[Times], *names: str) -> Footer:
     return Footer({**dict.fromkeys(names, "total"), **sums})
 
 
-def _title(what: str, diff: Diff) -> str:
-    return f"Time per {what} ({', '.join(dict.fromkeys(map(estimator, (diff.before, diff.after))))})"
-
-
 # ---------------------------------------------------------------- original nodes
 
 
@@ -198,7 +194,7 @@ def sources_table(diff: Diff, changes: Sequence[SourceChange], on: On = "all") -
     return Table(
         columns,
         changes,
-        _title("original node", diff),
+        "Time per original node",
         style=lambda row: "dim" if row.others or row.doubt else "",
         link=key_of,
         footers=[_total(map(times_of, changes), "label")],
@@ -297,7 +293,7 @@ def nodes_table(diff: Diff, sums: Sequence[DiffSum], per_iteration: bool = True,
         for_files("noise", lambda each: each.noise, FLAG),
     ]
     total = _total(map(times, sums), "op_name", "label")
-    return Table(columns, sums, _title("executed node", diff), _style, key_of, [total], on)
+    return Table(columns, sums, "Time per executed node", _style, key_of, [total], on)
 
 
 def labels_table(diff: Diff, per_iteration: bool = True) -> Table[DiffSum]:

@@ -1,4 +1,4 @@
-"""Groups of original nodes in words, which pages of a profile, a diff and an optimisation share."""
+"""Groups of original nodes in words, which pages of a profile, a diff and an optimization share."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def timeless_lines(groups: Iterable[SourceGroup]) -> list[str]:
 
 
 def gone(group: SourceGroup) -> list[str]:
-    """Original nodes that are not executed; a duplicate with the node that was kept."""
+    """Original nodes that are not executed; a duplicate with the kept node."""
     same = f" = {name_of(group.same_as)}" if group.same_as else ""
     return [f"{inside(group)}{name_of(name)}{same}" for name in group.sources]
 

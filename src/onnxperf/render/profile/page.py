@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from onnxperf.records.options import SessionOptions
 from onnxperf.records.profile import Profile, Timeline
 from onnxperf.render.graph.section import DrawnGraph
 from onnxperf.render.kit.machine import cpu_text, runtime_texts
-from onnxperf.render.kit.page import GAP, Amount, Flow, Heading, Later, Line, Page, Panes, Section, answered
+from onnxperf.render.kit.page import GAP, Amount, Flow, Foot, Heading, Later, Line, Page, Panes, Section, answered
 from onnxperf.render.kit.table import Table
-from onnxperf.render.profile.charts import first_charts, iterations_charts, operators_charts
+from onnxperf.render.profile.charts import first_charts, iterations_charts
+from onnxperf.render.profile.columns import others_footer
 from onnxperf.render.profile.groups import timeless_lines
-from onnxperf.render.profile.headroom import headroom_tables, roofline_chart
-from onnxperf.render.profile.tables import costly_nodes_table, costly_sources_table, modules_table
+from onnxperf.render.profile.headroom import has_headroom, headroom_tables, roofline_chart
+from onnxperf.render.profile.tables import (
+    costly_nodes_table,
+    costly_sources_table,
+    estimator,
+    modules_table,
+    operators_table,
+)
 from onnxperf.render.profile.timeline import timelines_charts
 from onnxperf.render.profile.where import where_parts
-from onnxperf.wording.numbers import count, duration, microseconds, ratio, significant
+from onnxperf.wording.numbers import count, duration, microseconds, ratio
 
 TOP = 10
 _FIRST = "First and usual inference"
@@ -41,15 +48,13 @@ def profile_page(
     return [
         Heading(profile.model, facts),
         times._replace(on="screen"),
-        Section("Operators", operators_charts(profile), on="screen"),
-        Section("Nodes", _nodes(profile, top), on="screen"),
-        Section("Original model", _original(profile, top), on="screen"),
-        Section("Headroom", headroom_tables(profile, top), on="screen"),
+        *(Section(title, parts, on="screen") for title, parts in _on_screen(profile, top).items()),
         Section("Where the time goes", Later(lambda: where_parts(profile, graph)), on="page"),
         Section("Timeline", Later(lambda: _timeline(profile, found())), on="page"),
         Section("Headroom", Later(lambda: roofline_chart(profile)), on="page"),
         Section(_FIRST, Later(lambda: [times, *_inferences(profile)]), on="page"),
         *answered(profile.answer, profile.notes, profile.interrupted, amount=_amount(profile)),
+        Foot([*measured_facts(profile), f"times: {estimator(profile)}"] if profile.iterations else []),
     ]
 
 
@@ -65,16 +70,31 @@ def _amount(profile: Profile) -> Amount:
     return (microseconds(profile.usual_run_us), "an inference") if profile.usual_run_us else ("", "")
 
 
+def _on_screen(profile: Profile, top: int) -> dict[str, Sequence[Any]]:
+    """Each list once: with what could be won, if that was judged."""
+    if has_headroom(profile):
+        return {"Headroom": headroom_tables(profile, top), "Original model": _gone(profile)}
+    return {
+        "Operators": _operators(profile, top),
+        "Nodes": _nodes(profile, top),
+        "Original model": _original(profile, top),
+    }
+
+
 def profile_facts(profile: Profile) -> list[str]:
-    """Where and how it was measured."""
+    """Where it was measured."""
     machine = profile.machine
     return [
-        *([] if machine is None else [cpu_text(machine)]),
         *session_facts(profile.session),
         *_version(profile),
-        *([count(len(profile.launches), "launch", "launches")] if profile.launches else []),
-        count(profile.iterations, "iteration"),
+        *([] if machine is None else [cpu_text(machine)]),
     ]
+
+
+def measured_facts(profile: Profile) -> list[str]:
+    """How much was measured."""
+    launches = [count(len(profile.launches), "launch", "launches")] if profile.launches else []
+    return [*launches, count(profile.iterations, "iteration")]
 
 
 def _version(profile: Profile) -> list[str]:
@@ -85,32 +105,31 @@ def _version(profile: Profile) -> list[str]:
 
 
 def session_facts(session: SessionOptions | None) -> list[str]:
-    """Threads, level and provider of a session."""
+    """Threads of a session, and level and provider unless they are the usual ones."""
     if session is None:
         return []
     threads = [] if session.threads is None else [count(session.threads, "thread")]
     provider = [] if session.provider == "cpu" else [session.provider]
-    return [*threads, f"level {session.opt_level}", *provider]
+    level = [] if session.opt_level == "all" else [f"optimization level {session.opt_level}"]
+    return [*threads, *level, *provider]
 
 
 def _times(profile: Profile) -> list[str]:
     """Loading, initialization, first and measured inference, and what the profiler costs."""
     runs = profile.run_us
     of_session: dict[str, float | None] = {
-        "model loading": profile.loading_us,
-        "session initialization": profile.initialization_us,
+        "loading": profile.loading_us,
+        "initialization": profile.initialization_us,
         "first inference": runs[0] if runs else None,
     }
     parts = [f"{name} {microseconds(us)}" for name, us in of_session.items() if us is not None]
     if len(runs) > 1:
         parts.append(measured_inference(profile))
-    calls = {
-        "with the profiler": duration(profile.profiled_ns) if profile.profiled_ns else "",
-        "without": duration(profile.unprofiled_ns) if profile.unprofiled_ns else "",
-        "ratio": ratio(profile.overhead) if profile.overhead else "",
-    }
-    cost = ", ".join(f"{name} {text}" for name, text in calls.items() if text)
-    return [*parts, f"a call {cost}"] if cost else parts
+    call = f"a call {duration(profile.unprofiled_ns)}" if profile.unprofiled_ns else ""
+    slower = f" ({ratio(profile.overhead)})" if profile.overhead else ""
+    profiled = f"with the profiler {duration(profile.profiled_ns)}{slower}" if profile.profiled_ns else ""
+    cost = ", ".join(filter(None, [call, profiled]))
+    return [*parts, cost] if cost else parts
 
 
 def measured_inference(profile: Profile) -> str:
@@ -119,12 +138,19 @@ def measured_inference(profile: Profile) -> str:
     measured = f"measured inference {microseconds(run_us)}"
     if nodes_us <= 0 or run_us <= 0:
         return measured
-    why = "which ran side by side" if profile.nodes_overlap else "interference and time outside nodes"
-    mark = "," if profile.nodes_overlap else ":"
-    return f"{measured} ({significant(run_us / nodes_us)} times the sum of nodes{mark} {why})"
+    why = ", which ran side by side" if profile.nodes_overlap else ""
+    return f"{measured} ({ratio(run_us / nodes_us)} its nodes{why})"
 
 
 # ---------------------------------------------------------------- parts
+
+
+def _operators(profile: Profile, top: int) -> list[Table[Any]]:
+    """The most costly operators, and the others together."""
+    table = operators_table(profile)
+    most = max(top, TOP)
+    left = others_footer(table.rows[most:])
+    return [table._replace(rows=table.rows[:most], footers=[*left, *table.footers])] if table.rows else []
 
 
 def _nodes(profile: Profile, top: int) -> list[Table[Any]]:
@@ -135,9 +161,12 @@ def _nodes(profile: Profile, top: int) -> list[Table[Any]]:
 def _original(profile: Profile, top: int) -> list[Any]:
     """Where the time goes in the model as it was written: modules, original nodes, and those that cost nothing."""
     tables: list[Table[Any]] = [modules_table(profile, top=top), costly_sources_table(profile, top)] if top else []
+    return [*(table for table in tables if table.rows), *_gone(profile)]
+
+
+def _gone(profile: Profile) -> list[Any]:
     lines = timeless_lines(source.group for source in profile.sources)
-    gap = [GAP] if lines else []
-    return [*(table for table in tables if table.rows), *gap, *map(Line, lines)]
+    return [GAP, *map(Line, lines)] if lines else []
 
 
 def _timeline(profile: Profile, timelines: Mapping[str, Timeline]) -> list[Any]:

@@ -15,7 +15,7 @@ from onnxperf.render.kit.table import EVERYTHING, Table
 from onnxperf.render.profile.charts import KIND_COLORS, operator_colors
 from onnxperf.render.profile.columns import Timed, limit_columns
 from onnxperf.render.profile.groups import timeless_lines
-from onnxperf.render.profile.tables import costly_nodes_table, costly_sources_table, modules_table, operators_table
+from onnxperf.render.profile.tables import all_sources_table, costly_nodes_table, modules_table, operators_table
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, microseconds
 
@@ -65,7 +65,7 @@ def _tables(profile: Profile) -> list[Table[Any]]:
         "Operators": (operators_table(profile), lambda row: operators.get(row.timed.op_name, GREY)),
         "Nodes": (costly_nodes_table(profile, MOST_ROWS, ""), lambda row: operators.get(row.timed.op_name, GREY)),
         "Modules": (modules_table(profile, top=MOST_ROWS), lambda _: GREY),
-        "Original nodes": (costly_sources_table(profile, MOST_ROWS), lambda row: kinds[row.timed.group.kind]),
+        "Original nodes": (all_sources_table(profile, MOST_ROWS), lambda row: kinds[row.timed.group.kind]),
     }
     return [
         _on_page(title, table, color, groups if title in ("Nodes", "Original nodes") else {})

@@ -15,7 +15,7 @@ from onnxperf.records.race import Subject
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BLUE, GREEN, ORANGE, Chart, time_unit
 from onnxperf.render.charts.forest import forest_chart
-from onnxperf.render.kit.column import NAME, RATIO, Column, Format, for_files, for_screens
+from onnxperf.render.kit.column import NAME, RATIO, Column, Format, bar_column, for_files, for_screens
 from onnxperf.render.kit.comparison import STATUS_STYLES, VERDICT_STYLES, Compared, ratio_columns
 from onnxperf.render.kit.machine import machine_texts
 from onnxperf.render.kit.page import Flow, Heading, Line, Page, Part, Section, answered
@@ -53,9 +53,16 @@ def plan_page(plan: EinsumPlan, row_notes: Sequence[str] = ()) -> Page:
         Flow(winner_texts(plan)),
         Section(_RACE, [*raced, Line(_LEGEND, "dim"), *_below(plan, row_notes)] if table.rows else []),
         Section("Letter orders", orders_charts(plan), "page"),
-        *answered(plan.answer, plan_notes(plan), plan.interrupted),
+        *answered(plan.answer, plan_notes(plan), plan.interrupted, _verdict(plan)),
         *(each for each in race if each.title != _RACE),
     ]
+
+
+def _verdict(plan: EinsumPlan) -> str:
+    """What the race found about graphs other than its baseline."""
+    subjects = plan.race.subjects if plan.race is not None else ()
+    found = {each.verdict for each in subjects if each.name != plan.limit}
+    return next((each for each in ("faster", "undecided", "equivalent", "slower") if each in found), "")
 
 
 def plan_facts(plan: EinsumPlan) -> list[str]:
@@ -80,7 +87,7 @@ def search_text(plan: EinsumPlan) -> str:
 
 
 def winner_texts(plan: EinsumPlan) -> list[str]:
-    """The graph that was chosen, and the equation in its letter order."""
+    """The chosen graph, and the equation in its letter order."""
     order = f"letter order of {plan.best_equation}" if plan.best_equation else ""
     return [text for text in (f"Chosen graph: {plan.graph}", order) if text]
 
@@ -187,6 +194,7 @@ def orders_table(plan: EinsumPlan) -> Table[OrderTime]:
         Column("equation", "equation", attrgetter("equation"), NAME),
         Column("graph", "graph", attrgetter("graph"), NAME, room=20),
         Column("time", "time", lambda row: _seconds(row.time_ns), SECONDS),
+        bar_column(attrgetter("time_ns"), plan.orders),
     ]
     return Table(columns, sorted(plan.orders, key=lambda row: math.inf if row.time_ns is None else row.time_ns))
 

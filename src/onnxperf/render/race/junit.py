@@ -1,4 +1,4 @@
-"""A gate as JUnit XML, which CI systems show beside tests."""
+"""A gate as JUnit XML, which CI systems show next to tests."""
 
 from __future__ import annotations
 

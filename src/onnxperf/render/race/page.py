@@ -11,7 +11,7 @@ from onnxperf.render.kit.page import Amount, Foot, Heading, Part, answered
 from onnxperf.render.race.sections import race_sections
 from onnxperf.render.race.subjects import ranked
 from onnxperf.wording.names import dims_text, name_of
-from onnxperf.wording.numbers import duration, ratio_within
+from onnxperf.wording.numbers import duration
 from onnxperf.wording.units import units_text
 
 
@@ -37,7 +37,7 @@ def _quickest(subjects: Sequence[Subject]) -> Amount:
 
 
 def verdict_of(case: Case) -> str:
-    """What the answer about a race rests on: the verdict of its only rival, or what was found of several."""
+    """What the answer about a race rests on: the verdict of its only rival, or the findings about several."""
     rivals = [each for each in case.subjects if each.speedup is not None and each.verdict != "baseline"]
     if not any(each.time_ns is not None for each in case.subjects):
         return "failed"
@@ -53,13 +53,6 @@ def race_facts(subjects: Sequence[Subject], machine: Machine) -> list[str]:
     versions = machine.versions.items()
     others = [f"{name} {text}" for name, text in versions if name in raced]
     return [*thread_texts(subjects), *used_versions(subjects, machine), *others, cpu_text(machine)]
-
-
-def speedup_text(subject: Subject) -> str:
-    """What a race found about a subject that has a speedup."""
-    low, high = subject.speedup_low, subject.speedup_high
-    found, within = ratio_within(subject.speedup or 1.0, None if low is None or high is None else (low, high))
-    return f"speedup {found}{within}, {subject.verdict or 'no verdict'}"
 
 
 def status_text(subject: Subject) -> str:

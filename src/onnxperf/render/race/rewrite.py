@@ -34,7 +34,7 @@ def rewrite_page(rewrite: Rewrite, race_notes: Sequence[str] = ()) -> Page:
         Section("Einsum nodes", [*sites, *([GAP, *reasons] if reasons else [])]),
         *race,
         *below,
-        *answered(rewrite.answer, notes, rewrite.interrupted),
+        *answered(rewrite.answer, notes, rewrite.interrupted, "rewritten" if rewrite.output else ""),
     ]
 
 

@@ -26,6 +26,7 @@ from onnxperf.render.kit.table import Table
 from onnxperf.wording.names import dims_text, listed, name_of, shortened, with_reasons
 from onnxperf.wording.numbers import count, duration
 from onnxperf.wording.spans import in_one, kind_of
+from onnxperf.wording.verdicts import faced
 
 MOST_SUBJECTS = 60
 """Subjects that the chart shows; the table has all."""
@@ -43,7 +44,7 @@ _SIZE = Format(str, "whole")
 def runs_page(record: KeptRuns, zone: tzinfo | None = None, today: date | None = None) -> Page:
     """A line per run, the newest first; times of day are those of the reader, and the year is named if it is past."""
     if not record.runs:
-        return [Line(f"No run has {listed(record.chosen)}." if record.chosen else "No run was kept yet.")]
+        return [Line(f"No run has {listed(record.chosen)}." if record.chosen else "No run was saved yet.")]
     return [runs_table(record, zone, today)]
 
 
@@ -66,7 +67,7 @@ def runs_table(record: KeptRuns, zone: tzinfo | None = None, today: date | None 
         for_files("finished", lambda run: run.finished, MOMENT),
         Column("cases", "cases", lambda run: run.cases, WHOLE, 80, text=_cases),
         *field_columns(KeptRun, ("cases_done",)),
-        Column("status", "status", lambda run: run.status, TEXT, style=lambda run: _STYLES[run.status]),
+        Column("status", "", lambda run: run.status, TEXT, style=lambda run: _STYLES[run.status], text=_status),
         Column("answer", "answer", lambda run: run.answer, TEXT, room=14, cut=True),
         *field_columns(KeptRun, ("options", "tags")),
     ]
@@ -83,9 +84,14 @@ def _topic(run: KeptRun) -> str:
 
 
 def _cases(run: KeptRun) -> str:
+    """Nothing if there is only one."""
     if run.cases_done != run.cases:
         return f"{run.cases_done} of {run.cases}"
-    return str(run.cases) if run.cases else ""
+    return str(run.cases) if run.cases > 1 else ""
+
+
+def _status(run: KeptRun) -> str:
+    return "" if run.status == "ok" else faced(run.status)
 
 
 # ---------------------------------------------------------------- two of them
@@ -100,8 +106,14 @@ def comparison_page(comparison: RunComparison) -> Page:
     return [
         Heading(f"{comparison.second} against {comparison.first}", [dims, "two runs, not measured in turn"]),
         Section("Speedups", shown),
-        *answered(comparison.answer, [*comparison.notes, *_reasons(comparison.rows)]),
+        *answered(comparison.answer, [*comparison.notes, *_reasons(comparison.rows)], verdict=_verdict(comparison)),
     ]
+
+
+def _verdict(comparison: RunComparison) -> str:
+    """The verdict that all subjects share."""
+    found = {row.verdict for row in comparison.rows} - {"baseline", None}
+    return found.pop() or "" if len(found) == 1 else ""
 
 
 def comparison_charts(comparison: RunComparison) -> list[Chart]:

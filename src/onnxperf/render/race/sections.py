@@ -20,6 +20,7 @@ from onnxperf.render.race.subjects import (
     CASE,
     COMPARED,
     Look,
+    case_link,
     is_uncertain,
     looks_of,
     outcome_of,
@@ -72,6 +73,11 @@ def charts_of_races(races: Callable[[Any], Iterable[Case | None]]) -> dict[str, 
     return {name: named(make) for name, make in makers.items()}
 
 
+def links_in(cases: Sequence[Case]) -> dict[int, str]:
+    """What cases stand for on a page, by their ids."""
+    return {id(case): case_link(label) for label, case in labels_of(cases).items()}
+
+
 def labels_of(cases: Sequence[Case]) -> dict[str, Case]:
     """Cases by their models and dimensions; a number tells those apart that have the same."""
     models = {case.model for case in cases}
@@ -119,22 +125,26 @@ def time_chart(cases: Cases) -> list[Chart]:
     """The time of a call of each subject."""
     looks = looks_of(cases.values())
     pictures = {label: _times(case, looks) for label, case in cases.items() if any(map(_time, case.subjects))}
-    number = sum(len(each.names) for each in pictures.values())
-    summary = f"Undisturbed time of a call of {count(number, 'subject')}."
+    names = {name for each in pictures.values() for name in each.names}
+    summary = f"Undisturbed time of a call of {count(len(names), 'subject')}{_where(len(pictures))}."
     return chosen_chart("Time per call", summary, pictures, race_table(raced(cases)), CASE)
 
 
 def _summary(cases: Sequence[Case], baselines: str) -> str:
     subjects = [each for case in cases for each in case.subjects if _is_compared(each)]
     decided = sum(each.verdict in ("faster", "slower") for each in subjects)
-    where = f" in {count(len(cases), 'case')}" if len(cases) > 1 else ""
+    intervals = ", with 95 % intervals" if any(each.speedup_low is not None for each in subjects) else ""
     said = [
-        f"Speedups of {count(len(subjects), 'subject')}{where}, with 95 % intervals; "
+        f"Speedups of {count(len(subjects), 'subject')}{_where(len(cases))}{intervals}; "
         f"{count(decided, 'difference')} beyond the noise. Right of 1 is faster than {baselines}."
     ]
     if any(case.min_effect for case in cases):
         said.append("Differences within the gray band around 1 do not matter.")
     return " ".join(said)
+
+
+def _where(cases: int) -> str:
+    return f" in {count(cases, 'case')}" if cases > 1 else ""
 
 
 def _is_compared(subject: Subject) -> bool:

@@ -82,7 +82,12 @@ def subject_of(row: Raced) -> Subject:
 def subject_link(row: Raced) -> str:
     """What a row stands for elsewhere on a page: a subject, of a case if there are several."""
     subject = f"subject {name_of(row.subject.name)}"
-    return f"case {row.label}\n{subject}" if row.label else subject
+    return f"{case_link(row.label)}\n{subject}" if row.label else subject
+
+
+def case_link(label: str) -> str:
+    """What a case among others stands for on a page."""
+    return f"case {label}"
 
 
 COMPARED: Compared[Subject] = Compared(

@@ -75,7 +75,7 @@ def looks_in(models: Sequence[SweepModel]) -> Mapping[str, Look]:
 
 
 def compared(duel: Duel) -> Comparison:
-    """A duel as tables and charts show comparisons."""
+    """A comparison of two subjects as tables and charts show comparisons."""
     return Comparison(ratio=duel.speedup, low=duel.low, high=duel.high, verdict=duel.verdict, reason=duel.reason)
 
 

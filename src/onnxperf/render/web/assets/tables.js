@@ -1,7 +1,7 @@
 "use strict";
 // Tables that can be sorted, searched and walked through; of long ones, rows are made when they are wanted.
 onnxperf.startTables = () => {
-  const first = 25;  // rows that are shown at once: what comes below a table should not be far away
+  const first = 12;  // rows that are shown at once: what comes below a table should not be far away
   const step = 300;  // rows that each click adds
   const short = 8;  // rows up to which nobody needs a search
 
@@ -45,6 +45,7 @@ onnxperf.startTables = () => {
     const status = tools.querySelector("[role=status]");
     const more = box.querySelector(".more");
     const below = box.querySelector("tfoot");  // totals of all rows
+    const scopes = new Set(rows.filter((row) => row.key.includes("\n")).map((row) => row.key.split("\n")[0]));
     let order = rows;
     let limit = first;
     let kept = () => true;  // rows that a select box of a chart leaves
@@ -67,9 +68,14 @@ onnxperf.startTables = () => {
       const indent = cell.textContent.slice(0, cell.textContent.length - words.length);
       cell.replaceChildren(indent, onnxperf.button(words, () => onnxperf.select(row.key, box)));
     };
+    // Of a selected case, a table of subjects shows its own.
+    const isInScope = (row) => {
+      const scope = onnxperf.selected.split("\n")[0];
+      return !scopes.has(scope) || row.key.startsWith(`${scope}\n`);
+    };
     const found = () => {
       const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-      return order.filter((row) => kept(row) && (!only || row.groups.includes(only)) && words.every((word) => row.texts.some((text) => text.toLowerCase().includes(word))));
+      return order.filter((row) => kept(row) && isInScope(row) && (!only || row.groups.includes(only)) && words.every((word) => row.texts.some((text) => text.toLowerCase().includes(word))));
     };
     const show = () => {
       const shown = found();
@@ -160,6 +166,7 @@ onnxperf.startTables = () => {
       event.preventDefault();
     });
 
+    const isSeen = () => { const { top, bottom, height } = box.getBoundingClientRect(); return height && top < innerHeight && bottom > 0; };
     addEventListener("beforeprint", () => { limit = Math.max(limit, step); show(); });
     search.addEventListener("input", () => { limit = first; show(); });
     more.addEventListener("click", () => { limit += step; show(); });
@@ -185,8 +192,9 @@ onnxperf.startTables = () => {
         if (!found().includes(row)) search.value = "";
         limit = Math.max(limit, found().indexOf(row) + 1);
       }
-      if (row || body.querySelector(".selected")) show();
-      if (row && from !== box && !box.closest("details:not([open])")) row.element.scrollIntoView({ block: "nearest" });
+      if (row || scopes.size || body.querySelector(".selected")) show();
+      // The page does not jump: a row is brought into view in a table that is seen already.
+      if (row && from !== box && isSeen()) row.element.scrollIntoView({ block: "nearest" });
     });
     const keys = new Set(rows.map((row) => row.key).filter(Boolean));
     box.has = (key) => keys.has(key);
