@@ -7,8 +7,8 @@ import re
 from onnxperf.render.charts.base import LIGHT
 from onnxperf.render.graph.colors import EDGE_INK, FAMILIES, OTHERS, UNKNOWN, color_at
 
-STEPS = 11
-"""Colors of the scale of shares: heat0 to heat10."""
+STEPS = 10
+"""Colors of the scale of shares, heat0 to heat9: words on the lower half are dark on a light page."""
 _SHAPES = {
     "#ffffff": "paper",
     UNKNOWN: "unknown",
@@ -21,7 +21,7 @@ _SHAPES = {
 """What boxes, wires and frames are drawn in."""
 _TEXTS = {"#ffffff": "on-heat"}
 """Words on the upper half of the scale; all others are dark on light, or light on dark."""
-_HEAT = [color_at(step / (STEPS - 1)) for step in range(STEPS)]
+HEAT = [color_at((step + 0.5) / STEPS) for step in range(STEPS)]
 _TINTS = {family.fill: f"tint{LIGHT.index(family.stroke)}" for family in (*FAMILIES, OTHERS)}
 _STROKES = {color: f"c{place}" for place, color in enumerate(LIGHT)}
 _TAG = re.compile(r"<(\w+)([^<>]*)>")
@@ -41,7 +41,7 @@ def _named(tag: str, what: str, color: str) -> str:
         name = "dim"
     else:
         known = _SHAPES | _TINTS | (_STROKES if what == "stroke" else {})
-        name = known.get(color) or f"heat{_HEAT.index(min(_HEAT, key=lambda each: _distance(each, color)))}"
+        name = known.get(color) or f"heat{HEAT.index(min(HEAT, key=lambda each: _distance(each, color)))}"
     return f'{what}="var(--{name})"'
 
 

@@ -13,7 +13,7 @@ R = TypeVar("R")
 On = Literal["all", "screen", "page"]
 """Where a part is shown: everywhere, on screens (console, Markdown, notebook), or only on an HTML page."""
 EVERYTHING = FILES_ONLY - 1
-"""A width that leaves out no column of a screen."""
+"""A width that leaves out no column of a screen; a page has columns of this width behind its button for all."""
 
 
 class Footer(NamedTuple):
@@ -80,6 +80,7 @@ class Grid(NamedTuple):
             return -2 if column.breaks else column.width
 
         ranks = sorted((rank(column), place) for place, column in enumerate(self.columns))
+        ranks = [each for each in ranks if each[0] != EVERYTHING]
         several = sum(column.breaks for column in self.columns)  # of equal importance
         return sorted(place for _, place in ranks[: max(most, several + most - 1 if several else 0)])
 

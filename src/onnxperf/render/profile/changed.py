@@ -21,8 +21,6 @@ from onnxperf.render.profile.diff_tables import (
     times_of,
 )
 
-_BEHIND = 60
-"""Width of columns that a page has behind its button for all figures."""
 _MAIN = ("before_us", "after_us", "speedup", "verdict")
 
 
@@ -65,7 +63,7 @@ def _on_page(
         *(main[key] for key in _MAIN[:2]),
         drawn._replace(width=EVERYTHING, style=style),
         *(main[key] for key in _MAIN[2:] if key in main),
-        *(each._replace(width=max(each.width, _BEHIND)) for each in rest),
+        *(each._replace(width=EVERYTHING) for each in rest),
     ]
     return table._replace(title=title, columns=columns, on="page")
 
@@ -79,8 +77,8 @@ def _kinds_table(diff: Diff, kinds: Sequence[DiffSum]) -> Table[DiffSum]:
     name: Column[DiffSum] = for_screens("operator and shapes", lambda row: row.name, NAME)
     table = _on_page("Kinds of nodes", nodes_table(diff, kinds), times_of, _styled, name)
     numbers: list[Column[DiffSum]] = [
-        for_screens("nodes before", lambda row: _number(row, "+"), WHOLE, width=_BEHIND),
-        for_screens("after", lambda row: _number(row, "-"), WHOLE, width=_BEHIND),
+        for_screens("nodes before", lambda row: _number(row, "+"), WHOLE, width=60),
+        for_screens("after", lambda row: _number(row, "-"), WHOLE, width=60),
     ]
     # Several nodes together have neither one name nor one shape.
     kept = [column for column in table.columns if column.key in ("", "change_us", *_MAIN) and column.heading != "node"]

@@ -21,8 +21,6 @@ from onnxperf.wording.numbers import count, microseconds
 
 MOST_ROWS = 2_000
 """Rows of a table on a page."""
-_BEHIND = 60
-"""Width of columns that a page has behind its button for all figures."""
 _LATER = ("executed",)
 """Columns of narrow consoles that are long, and among them on a page."""
 
@@ -83,7 +81,7 @@ def _on_page(
     limits = limit_columns(table.rows)
     won = [each for each in limits if each.key == "could_win_us"]
     rest = [each for each in [*plain, *limits] if each not in first and each not in won]
-    columns = [*first, _bars(table, color), *won, *(each._replace(width=max(each.width, _BEHIND)) for each in rest)]
+    columns = [*first, _bars(table, color), *won, *(each._replace(width=EVERYTHING) for each in rest)]
     return table._replace(title=title, columns=columns, groups=lambda row: groups.get(row.key, ()))
 
 

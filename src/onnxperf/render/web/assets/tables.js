@@ -1,7 +1,7 @@
 "use strict";
 // Tables that can be sorted, searched and walked through; of long ones, rows are made when they are wanted.
 onnxperf.startTables = () => {
-  const first = 12;  // rows that are shown at once: what comes below a table should not be far away
+  const few = 12;  // rows that are shown at once: what comes below a table should not be far away
   const step = 300;  // rows that each click adds
   const short = 8;  // rows up to which nobody needs a search
 
@@ -47,6 +47,7 @@ onnxperf.startTables = () => {
     const below = box.querySelector("tfoot");  // totals of all rows
     const scopes = new Set(rows.filter((row) => row.key.includes("\n")).map((row) => row.key.split("\n")[0]));
     let order = rows;
+    const first = box.closest(".panes") ? 60 : few;  // a pane scrolls
     let limit = first;
     let kept = () => true;  // rows that a select box of a chart leaves
     let only = "";  // the operator or module whose rows are shown
