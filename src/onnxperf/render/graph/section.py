@@ -103,15 +103,16 @@ def _inside(graph: ViewGraph, path: tuple[str, ...], costs: Mapping[str, NodeMet
 def _nodes_table(placed: list[_Placed], keys: Keys) -> Table[_Placed]:
     """A row per node, the most costly first if that is known."""
     kept = sorted(placed, key=lambda row: -(row.cost.value if row.cost is not None else 0.0))[:_MOST_ROWS]
+    behind = EVERYTHING if any(row.cost is not None for row in kept) else 0
     columns: list[Column[_Placed]] = [
         Column("node", "node", lambda row: " > ".join((*row.path, row.node.label)), NAME),
         Column("op_type", "operator", lambda row: operator_text(row.node.domain, row.node.op_type)),
         Column("cost", "cost", lambda row: None if row.cost is None else row.cost.value, NUMBER, text=_cost),
         Column("share", "share", _share, SHARE),
         for_screens("", _share, SHARE, width=EVERYTHING, style=f"c{BLUE}", figure=_bar(kept)),
-        Column("outputs", "outputs", _outputs, TEXT, 60),
-        Column("macs", "multiply-adds", lambda row: row.node.macs, Format(magnitude), EVERYTHING),
-        Column("attributes", "attributes", _attributes, TEXT, EVERYTHING),
+        Column("outputs", "outputs", _outputs, TEXT, behind),
+        Column("macs", "multiply-adds", lambda row: row.node.macs, Format(magnitude), behind),
+        Column("attributes", "attributes", _attributes, TEXT, behind),
     ]
     more = f", {grouped(_MOST_ROWS)} of {grouped(len(placed))}" if len(kept) < len(placed) else ""
     return Table(columns, kept, f"Nodes{more}", link=lambda row: keys[row.node.key][0])
