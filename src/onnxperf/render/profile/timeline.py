@@ -80,12 +80,10 @@ def _choice(profile: Profile, name: str, timeline: Timeline) -> str:
 
 
 def _summary(profile: Profile, name: str, timeline: Timeline) -> str:
-    """What the first view shows."""
-    end, usual = _end(timeline), ", the one whose node times are closest to those in the tables"
-    parts = [
-        f"When each node ran in {_number(profile, timeline)}{usual if name == 'typical' else ''}: "
-        f"{count(len(timeline.nodes), 'execution')} in {microseconds(end)}."
-    ]
+    """What the first view shows: the typical inference, unless another was asked for."""
+    number, usual = _number(profile, timeline), "is the one whose node times are closest to those in the tables"
+    about = f"The typical inference, number {number}, {usual}" if name == "typical" else f"Inference {number}"
+    parts = [f"{about}: {count(len(timeline.nodes), 'execution')} in {microseconds(_end(timeline))}."]
     if timeline.left_out:
         parts.append(f"{count(timeline.left_out, 'execution')}, the shortest, are left out.")
     if record := memories_of(profile, timeline):
@@ -155,7 +153,7 @@ def _spans(profile: Profile, timeline: Timeline) -> Spans:
 def _number(profile: Profile, timeline: Timeline) -> str:
     number = max(len(profile.run_us), profile.iterations)
     of = f" of {grouped(number)}" if number > 1 else ""
-    return f"inference {grouped(timeline.iteration)}{of}"
+    return f"{grouped(timeline.iteration)}{of}"
 
 
 def _lane_names(lanes: Sequence[tuple[int, int]]) -> list[str]:

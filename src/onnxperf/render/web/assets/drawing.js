@@ -67,6 +67,9 @@ onnxperf.startDrawings = () => {
       const box = event.target.closest("[data-key]");
       if (box && !moved) onnxperf.select(box.dataset.key, figure);
     });
+    let before = view;
+    addEventListener("beforeprint", () => { before = view; view = { ...all }; show(); });
+    addEventListener("afterprint", () => { view = before; show(); });
     const keys = { "+": () => scale(0.8), "-": () => scale(1.25), 0: () => { view = { ...all }; show(); }, ArrowLeft: () => move(-0.1, 0), ArrowRight: () => move(0.1, 0), ArrowUp: () => move(0, -0.1), ArrowDown: () => move(0, 0.1) };
     frame.addEventListener("keydown", (event) => { if (keys[event.key]) { keys[event.key](); event.preventDefault(); } });
 

@@ -7,11 +7,14 @@ onnxperf.startShares = () => {
       part.style.flexGrow = part.dataset.share;
       if (part.dataset.key) part.addEventListener("click", () => onnxperf.select(part.dataset.key === onnxperf.selected ? "" : part.dataset.key, bar));
     }
-    // Words that would be cut off are left to the tooltip.
+    // Words that would be cut off are left to the tooltip: first the share, then the name.
     const fit = () => parts.forEach((part) => {
       const words = part.firstElementChild;
-      words.hidden = false;
-      words.hidden = words.offsetWidth + 8 > part.clientWidth;
+      const share = words.querySelector("b");
+      const isTooWide = () => words.offsetWidth + 8 > part.clientWidth;
+      [words.hidden, share.hidden] = [false, false];
+      share.hidden = isTooWide();
+      words.hidden = isTooWide();
     });
     new ResizeObserver(fit).observe(bar);
     addEventListener("beforeprint", fit);
