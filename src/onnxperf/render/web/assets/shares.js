@@ -10,7 +10,7 @@ onnxperf.startShares = () => {
     // Words that would be cut off are left to the tooltip: first the share, then the name.
     const fit = () => parts.forEach((part) => {
       const words = part.firstElementChild;
-      const share = words.querySelector("b");
+      const share = words.querySelector("strong");
       const isTooWide = () => words.offsetWidth + 8 > part.clientWidth;
       [words.hidden, share.hidden] = [false, false];
       share.hidden = isTooWide();
