@@ -303,7 +303,7 @@ def test_a_drawing_on_a_page_has_neither_styles_nor_scripts() -> None:
 def test_a_drawing_on_a_page_names_its_colors() -> None:
     _, graph = drawn_graph("Conv", "Relu")
     assert set(re.findall(r'(?:fill|stroke)="([^"]*)"', drawing(graph).svg)) <= {
-        "none", *(f"var(--{name})" for name in ("paper", "text", "edge", "filled", "dim", "on-heat", "unknown")),
+        "none", *(f"var(--{name})" for name in ("paper", "text", "edge", "filled", "dim", "on-low", "on-high", "unknown")),
         *(f"var(--heat{step})" for step in range(STEPS)),
     }  # fmt: skip
     exported = graph_svg(graph.view, graph.view.metrics)
