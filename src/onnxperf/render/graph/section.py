@@ -112,7 +112,7 @@ def _nodes_table(placed: list[_Placed], keys: Keys) -> Table[_Placed]:
         for_screens("", _share, SHARE, width=EVERYTHING, style=f"c{BLUE}", figure=_bar(kept)),
         Column("outputs", "outputs", _outputs, TEXT, behind),
         Column("macs", "multiply-adds", lambda row: row.node.macs, Format(magnitude), behind),
-        Column("attributes", "attributes", _attributes, TEXT, behind),
+        Column("attributes", "attributes", _attributes, TEXT, EVERYTHING),
     ]
     more = f", {grouped(_MOST_ROWS)} of {grouped(len(placed))}" if len(kept) < len(placed) else ""
     return Table(columns, kept, f"Nodes{more}", link=lambda row: keys[row.node.key][0])
