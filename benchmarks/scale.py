@@ -31,6 +31,8 @@ from tests.serve.filling import MODELS, fill
 
 GOAL_MS = 200.0
 """Of each list and page at 10,000 runs."""
+OVERVIEW, OVERVIEW_MS = "page: overview", 300.0
+"""The first page of serve judges the histories of all models, and has a goal of its own."""
 GOAL_OVERHEAD = 0.10
 CASE_S = 5.0
 SIZES = (100, 1_000, 10_000, 100_000)
@@ -66,9 +68,19 @@ def store_part() -> None:
         f"|---|{'---|' * len(SIZES)}",
         *(f"| {name} | {' | '.join(f'{tables[runs][name]:.0f}' for runs in SIZES)} |" for name in names),
         "",
-        f"Goal at 10,000 runs: {GOAL_MS:.0f} ms each; the slowest takes {max(tables[10_000].values()):.0f} ms.",
+        *goal_lines(tables[10_000]),
     ]
     keep("scale: the store", lines)
+
+
+def goal_lines(measured: Mapping[str, float]) -> list[str]:
+    """Whether the goals at 10,000 runs are met."""
+    others = max(ms for name, ms in measured.items() if name != OVERVIEW)
+    verdict = "met" if measured[OVERVIEW] <= OVERVIEW_MS else "MISSED"
+    return [
+        f"Goal at 10,000 runs: {GOAL_MS:.0f} ms each; the slowest takes {others:.0f} ms. "
+        f"Overview of all models: {OVERVIEW_MS:.0f} ms; it takes {measured[OVERVIEW]:.0f} ms: {verdict}."
+    ]
 
 
 def steps_on(path: Path, run: str) -> dict[str, Callable[[], object]]:
@@ -84,8 +96,10 @@ def served_ms(path: Path, run: str) -> dict[str, float]:
     """How long pages take that a server sends."""
     model = urllib.parse.quote(MODELS[1])
     pages = {
-        "page: runs": "/",
-        "page: search of two words": "/?q=resnet50+main",
+        OVERVIEW: "/",
+        "page: runs": "/runs",
+        "page: runs by speedup": "/runs?sort=speedup",
+        "page: search of two words": "/runs?q=resnet50+main",
         "page: a run": f"/runs/{run}",
         "page: history": f"/history?model={model}",
         "API: runs": "/api/runs",

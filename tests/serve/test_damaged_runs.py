@@ -45,7 +45,7 @@ def keep_damaged(store: Store) -> list[str]:
 def test_every_damaged_run_is_listed_and_shown_or_refused(store: Store) -> None:
     names = keep_damaged(store)
     client = TestClient(application(store))
-    listed = "".join(client.get(f"/?page={page + 1}").text for page in range(-(-len(names) // PER_PAGE)))
+    listed = "".join(client.get(f"/runs?page={page + 1}").text for page in range(-(-len(names) // PER_PAGE)))
     assert all(f"/runs/{name}" in listed for name in names)
     statuses = {name: client.get(f"/runs/{name}").status_code for name in names}
     assert set(statuses.values()) == {200, 422}
@@ -66,6 +66,7 @@ def test_the_page_of_a_damaged_run_says_what_is_wrong(store: Store) -> None:
     assert client.get(f"/runs/{good}").status_code == 200
     assert {bad, good} == {each["run"]["id"] for each in client.get("/api/runs").json()["runs"]}
     assert client.get("/history?model=bert.onnx").status_code == 200
+    assert client.get("/").status_code == 200
 
 
 @pytest.mark.parametrize("command", ["gate zoo:tiny-linear --baseline {}", "report {} -o page.html"])

@@ -12,7 +12,10 @@ import pytest
 from onnxperf.serve import guard
 from tests.serve.conftest import TOKEN, Client, Kept
 
-PLACES = ("/", "/runs/last", "/compare", "/history", "/api", "/api/runs", "/api/runs/last", "/openapi.json", "/nothing")
+PLACES = (
+    *("/", "/runs", "/runs/last", "/compare", "/history", "/history?model=resnet.onnx", "/badge/resnet.onnx.svg"),
+    *("/api", "/api/runs", "/api/overview", "/api/runs/last", "/openapi.json", "/static/x.js", "/nothing"),
+)
 
 
 @pytest.mark.parametrize(
@@ -26,6 +29,11 @@ PLACES = ("/", "/runs/last", "/compare", "/history", "/api", "/api/runs", "/api/
         "//etc/passwd",
         "/assets/serve.js",
         "/static/../application.py",
+        "/static/%2e%2e/application.py",
+        "/static/echarts.min.js",
+        "/badge/../../etc/passwd.svg",
+        "/badge//etc/passwd.svg",
+        "/badge/x.svg",
         "/runs/%00",
         "/runs/last%00.html",
         "/runs/%ff%fe",
@@ -43,10 +51,11 @@ def test_paths_that_lead_elsewhere_lead_nowhere(client: Client, path: str) -> No
 
 
 @pytest.mark.parametrize(
-    "query", ["q=%00", "tag=%00%3D", "machine=%ff", "kind=%F0%9F%98%80", "q=%25_%5c", "q=" + "+a" * 140]
+    "query",
+    ["q=%00", "tag=%00%3D", "machine=%ff", "branch=%ff%00", "kind=%F0%9F%98%80", "q=%25_%5c", "q=" + "+a" * 140],
 )
 def test_strange_texts_find_nothing_and_break_nothing(client: Client, query: str) -> None:
-    for path in ("/", "/api/runs"):
+    for path in ("/", "/runs", "/api/runs", "/api/overview"):
         assert client().get(f"{path}?{query}").status_code == 200
 
 
@@ -227,7 +236,8 @@ def test_no_request_changes_the_store(client: Client, kept: Kept) -> None:
     addresses = [
         *PLACES,
         f"/compare?first={kept.before}&second={kept.after}",
-        "/?q=a&kind=b&status=running&machine=c&tag=d",
+        f"/compare.md?first={kept.before}&second={kept.after}",
+        "/runs?q=a&kind=b&status=running&machine=c&tag=d",
     ]
     for method in ("GET", "HEAD", "POST", "PUT", "DELETE"):
         for address in addresses:

@@ -19,7 +19,7 @@ def ids(page: str) -> list[str]:
 
 
 def test_the_list_has_the_newest_run_first(client: Client, kept: Kept) -> None:
-    page = client().get("/")
+    page = client().get("/runs")
     assert page.status_code == 200
     assert ids(page.text) == [kept.check, kept.hostile, kept.after, kept.before]
     assert "1 to 4 of 4 runs" in page.text
@@ -40,7 +40,7 @@ def test_the_list_has_the_newest_run_first(client: Client, kept: Kept) -> None:
 )
 def test_the_list_is_searched_and_filtered(client: Client, kept: Kept, query: str, found: list[str]) -> None:
     names = [getattr(kept, each) for each in found]
-    assert ids(client().get(f"/?{query}").text) == names
+    assert ids(client().get(f"/runs?{query}").text) == names
     if not query.startswith("page"):
         listed = client().get(f"/api/runs?{query}").json()
         assert [each["run"]["id"] for each in listed["runs"]] == names
@@ -56,12 +56,12 @@ def test_pages_lead_to_one_another_and_keep_the_filters(tmp_path: Path) -> None:
     with open_store(where) as store:
         fill(store, 130, race("m.onnx").record)
         client = TestClient(application(store))
-        first = client.get("/?q=onnxperf").text
-        second = client.get("/?q=onnxperf&page=2").text
-        third = client.get("/?q=onnxperf&page=3").text
+        first = client.get("/runs?q=onnxperf").text
+        second = client.get("/runs?q=onnxperf&page=2").text
+        third = client.get("/runs?q=onnxperf&page=3").text
     assert "1 to 50 of 130 runs" in first
-    assert 'rel="next" href="/?page=2&amp;q=onnxperf"' in first
-    assert 'rel="prev" href="/?q=onnxperf"' in second
+    assert 'rel="next" href="/runs?page=2&amp;q=onnxperf"' in first
+    assert 'rel="prev" href="/runs?q=onnxperf"' in second
     assert "101 to 130 of 130 runs" in third
     assert 'rel="next"' not in third
     assert len({*ids(first), *ids(second), *ids(third)}) == 130
@@ -74,8 +74,10 @@ def test_an_empty_store_says_so(tmp_path: Path) -> None:
 
     with open_store(tmp_path / "empty.sqlite") as store:
         client = TestClient(application(store))
-        assert "No runs saved yet." in client.get("/").text
-        assert "No matching runs." in client.get("/?q=x").text
+        assert "No race of a model saved yet" in client.get("/").text
+        assert "No race of a model with these filters." in client.get("/?branch=x").text
+        assert "No runs saved yet." in client.get("/runs").text
+        assert "No matching runs." in client.get("/runs?q=x").text
         assert "No race of a model saved yet." in client.get("/history").text
 
 
@@ -101,7 +103,8 @@ def test_two_runs_that_were_picked_are_compared_the_older_first(client: Client, 
     assert picked.status_code == 303
     assert picked.headers["location"] == f"/compare?first={kept.before}&second={kept.after}"
     page = client().get(picked.headers["location"])
-    assert f"<h1>{kept.after} against {kept.before}</h1>" in page.text
+    day = kept.store.find(kept.after).started[:10]
+    assert f"<h1>resnet.onnx: run {kept.after} ({day}) against commit abc123 ({day})</h1>" in page.text
     record = client().get(f"/api/compare?first={kept.before}&second={kept.after}").json()
     assert (record["first"], record["second"]) == (kept.before, kept.after)
     assert {row["first"] for row in record["rows"]} == {"run", "run-c", "ort-values"}
@@ -118,16 +121,17 @@ def test_one_run_leads_to_a_form_for_the_other(client: Client, kept: Kept) -> No
     ("path", "status", "words"),
     [
         ("/nothing", 404, "Page not found."),
-        ("/runs", 404, "Page not found."),
+        ("/static/x.js", 404, "Page not found."),
+        ("/badge/zzz.onnx.svg", 404, "No race of zzz.onnx found."),
         ("/runs/zzzzzz", 404, "Run &#39;zzzzzz&#39; not found."),
         ("/compare?first=zzzzzz&second=last", 404, "Run &#39;zzzzzz&#39; not found."),
-        ("/compare?first=last&second=last", 400, "is not a race"),
+        ("/compare?first=last&second=zzz", 404, "Run &#39;zzz&#39; not found."),
         ("/compare?run=a&run=b&run=c", 400, "run: "),
-        ("/?page=0", 400, "page: "),
-        ("/?page=x", 400, "page: "),
-        (f"/?q={'x' * 301}", 400, "q: "),
+        ("/runs?page=0", 400, "page: "),
+        ("/runs?page=x", 400, "page: "),
+        (f"/runs?q={'x' * 301}", 400, "q: "),
         ("/history?model=zzz.onnx", 404, "No race of zzz.onnx found."),
-        ("/history?model=resnet.onnx&group_by=moon", 400, "choose from: version"),
+        ("/history?model=resnet.onnx&group_by=moon", 400, "choose from: day"),
         ("/docs", 404, "Page not found."),
         ("/redoc", 404, "Page not found."),
     ],
@@ -157,7 +161,9 @@ def test_errors_of_the_api_are_json(client: Client, path: str, status: int, word
     assert words in answer.json()["error"]
 
 
-@pytest.mark.parametrize("path", ["/", "/runs/last", "/history", "/compare?first=a&second=b", "/api/runs"])
+@pytest.mark.parametrize(
+    "path", ["/", "/runs", "/runs/last", "/history", "/compare?first=a&second=b", "/badge/a.svg", "/api/runs"]
+)
 def test_a_store_that_cannot_be_read_is_one_line(
     client: Client, kept: Kept, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,8 +193,8 @@ def test_what_nobody_foresaw_is_one_line_too(client: Client, monkeypatch: pytest
     def fail(*_: object) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr("onnxperf.serve.looking.listed", fail)
-    for path in ("/", "/api/runs"):
+    monkeypatch.setattr("onnxperf.serve.queries.listed", fail)
+    for path in ("/runs", "/api/runs"):
         answer = client().get(path)
         assert answer.status_code == 500
         assert "secret" not in answer.text
@@ -242,7 +248,9 @@ def test_the_history_of_a_name_looks_at_no_file(
 
 def test_the_api_documents_itself(client: Client) -> None:
     document = client().get("/openapi.json").json()
-    assert set(document["paths"]) == {"/api/runs", "/api/runs/{run}", "/api/compare", "/api/history", "/api/models"}
+    assert set(document["paths"]) == {
+        f"/api/{each}" for each in ("overview", "runs", "runs/{run}", "compare", "history", "models")
+    }
     parts = set(document["components"]["schemas"])
     named = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(document)))
     assert named <= parts

@@ -14,7 +14,7 @@ import pytest
 
 from onnxperf.cli.main import run
 from onnxperf.errors import BadOption, MissingExtra
-from onnxperf.serve.server import open_door
+from onnxperf.serve.server import listen
 from tests.serve.conftest import TOKEN, Kept
 from tests.serve.serving import serving
 
@@ -30,7 +30,7 @@ def test_a_signal_ends_it_cleanly(kept: Kept, name: str) -> None:
     with serving("--store", kept.where) as server, httpx.Client() as visitor:
         assert server.line == f"{kept.where} is at {server.url} (press Ctrl-C to stop)\n"
         assert urlsplit(server.url).hostname == "127.0.0.1"
-        assert kept.before in visitor.get(server.url).text  # its connection stays open
+        assert kept.before in visitor.get(f"{server.url}runs").text  # its connection stays open
         assert server.end(signal.Signals[name]) == (0, "")
         with pytest.raises(httpx.ConnectError):
             httpx.get(server.url)
@@ -74,12 +74,12 @@ def has_ipv6() -> bool:
 def test_other_machines_need_the_token_that_was_printed(kept: Kept, host: str) -> None:
     if host == "::" and not has_ipv6():
         pytest.skip("no IPv6")
-    door = open_door(kept.where, host, 0, None)
-    door.listener.close()
-    query = parse_qs(urlsplit(door.url).query)
-    assert query["token"] == [door.token]
-    assert len(door.token) >= 40
-    assert door.hosts is None
+    listener = listen(kept.where, host, 0, None)
+    listener.bound.close()
+    query = parse_qs(urlsplit(listener.url).query)
+    assert query["token"] == [listener.token]
+    assert len(listener.token) >= 40
+    assert listener.hosts is None
 
 
 def test_a_server_for_other_machines_is_entered_by_its_printed_address(kept: Kept) -> None:
@@ -95,10 +95,10 @@ def test_a_server_for_other_machines_is_entered_by_its_printed_address(kept: Kep
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.2"])
 def test_this_machine_alone_needs_no_token_unless_it_is_given(kept: Kept, host: str) -> None:
-    free, closed = open_door(kept.where, host, 0, None), open_door(kept.where, host, 0, TOKEN)
-    for door in (free, closed):
-        door.listener.close()
-        assert "token" not in door.url
+    free, closed = listen(kept.where, host, 0, None), listen(kept.where, host, 0, TOKEN)
+    for listener in (free, closed):
+        listener.bound.close()
+        assert "token" not in listener.url
     assert (free.token, closed.token) == ("", TOKEN)
     assert free.hosts is not None
     assert host in free.hosts
@@ -106,19 +106,19 @@ def test_this_machine_alone_needs_no_token_unless_it_is_given(kept: Kept, host: 
 
 def test_the_variable_has_the_token_too(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONNXPERF_TOKEN", TOKEN)
-    door = open_door(kept.where, "0.0.0.0", 0, None)
-    door.listener.close()
-    assert door.token == TOKEN
-    assert TOKEN not in door.url
-    given = open_door(kept.where, "0.0.0.0", 0, "another token that is long")
-    given.listener.close()
+    listener = listen(kept.where, "0.0.0.0", 0, None)
+    listener.bound.close()
+    assert listener.token == TOKEN
+    assert TOKEN not in listener.url
+    given = listen(kept.where, "0.0.0.0", 0, "another token that is long")
+    given.bound.close()
     assert given.token == "another token that is long"
 
 
 @pytest.mark.parametrize("token", ["", "short", "x" * 15])
 def test_a_token_that_can_be_guessed_is_refused(kept: Kept, token: str) -> None:
     with pytest.raises(BadOption, match="the token is too short; use at least 16 random characters"):
-        open_door(kept.where, "0.0.0.0", 0, token)
+        listen(kept.where, "0.0.0.0", 0, token)
 
 
 def test_a_port_that_is_taken_is_named(kept: Kept, capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,7 +142,7 @@ def test_a_port_that_is_taken_is_named(kept: Kept, capsys: pytest.CaptureFixture
 )
 def test_an_address_that_does_not_exist_is_one_line(kept: Kept, host: str, port: int, said: str) -> None:
     with pytest.raises(BadOption, match=said):
-        open_door(kept.where, host, port, TOKEN)
+        listen(kept.where, host, port, TOKEN)
 
 
 def test_a_store_that_does_not_exist_is_not_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -154,4 +154,4 @@ def test_a_store_that_does_not_exist_is_not_made(tmp_path: Path, capsys: pytest.
 def test_a_missing_library_is_named_with_its_extra(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(MissingExtra, match=r"uvicorn is not installed; install it with: .*serve"):
-        open_door(kept.where, "127.0.0.1", 0, None)
+        listen(kept.where, "127.0.0.1", 0, None)

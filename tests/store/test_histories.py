@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from onnxperf.records.history import StoredSubject
 from onnxperf.records.sweep import time_of
 from onnxperf.store import Store
+from onnxperf.store.histories import SeriesSearch
 from tests.histories import MODEL, timed
 from tests.render import examples
 from tests.store.examples import sql
@@ -135,3 +136,48 @@ def test_runs_are_found_by_all_of_their_tags(store: Store) -> None:
     assert store.runs(tags={"note": "100"}) == []
     store.tag_run(first, {"note": "new", "more": "1"})
     assert store.find(first).tags == {"commit": "1a2b3c4d", "note": "new", "more": "1"}
+
+
+def test_the_newest_runs_of_all_models_are_those_of_their_histories(store: Store) -> None:
+    for number in range(4):
+        for model in ("a.onnx", "b.onnx"):
+            keep(store, 1000.0 + number, model=model, cpu=f"CPU {number % 2}")
+    every = store.newest_histories(SeriesSearch())
+    for model in ("a.onnx", "b.onnx"):
+        ours = {(each.name, each.origin.cpu): each for each in every if each.model == model}
+        assert ours == {(each.name, each.origin.cpu): each for each in store.histories([model])}
+    newest = {(each.model, each.name, each.origin.cpu): each for each in store.newest_histories(SeriesSearch(newest=1))}
+    assert {key: [point.time_ns for point in each.points] for key, each in newest.items() if key[1] == "ort"} == {
+        (model, "ort", f"CPU {number % 2}"): [pytest.approx(1000.0 + number)]
+        for model in ("a.onnx", "b.onnx")
+        for number in (2, 3)
+    }
+
+
+@pytest.mark.parametrize(
+    ("wanted", "times"),
+    [
+        (SeriesSearch(model="b.onnx"), [3000.0]),
+        (SeriesSearch(machine="Apple M2"), [2000.0]),
+        (SeriesSearch(branch="feature/x"), [2000.0, 3000.0]),
+        (SeriesSearch(branch="feature"), []),
+        (SeriesSearch(since="2999"), []),
+        (SeriesSearch(model="b.onnx\0", machine='a"b%', branch="\0"), []),
+    ],
+)
+def test_filters_choose_among_the_newest_runs(store: Store, wanted: SeriesSearch, times: list[float]) -> None:
+    keep(store, 1000.0, {"branch": "main"}, model="a.onnx")
+    keep(store, 2000.0, {"branch": "feature/x"}, model="a.onnx", cpu="Apple M2")
+    keep(store, 3000.0, {"branch": "feature/x"}, model="b.onnx")
+    found = [point.time_ns for each in store.newest_histories(wanted) if each.name == "ort" for point in each.points]
+    assert sorted(each for each in found if each) == [pytest.approx(each) for each in times]
+
+
+def test_only_the_last_attempt_of_a_case_is_among_the_newest(store: Store) -> None:
+    run = start_run(store, "", "sweep", examples.machine(), keys=["a"])
+    for ns in (9000.0, 5000.0):
+        mark_running(store, run, "a")
+        keep_case(store, run, "a", examples.case(timed(ns), model=MODEL), examples.machine())
+    (found,) = store.newest_histories(SeriesSearch())
+    assert [each.time_ns for each in found.points] == [pytest.approx(5000.0)]
+    assert [found] == store.histories([MODEL])

@@ -9,7 +9,7 @@ from sqlalchemy import update
 
 from onnxperf.records.runs import RunStatus
 from onnxperf.store import Store, schema
-from onnxperf.store.search import FoundRuns, KnownModel, RunSearch, filter_values, known_models, search_runs
+from onnxperf.store.search import SORTS, FoundRuns, KnownModel, RunSearch, filter_values, known_models, search_runs
 from tests.render import examples
 from tests.store.examples import sql
 from tests.store.writing import start_run
@@ -56,6 +56,11 @@ def found(store: Store, limit: int = 50, offset: int = 0, **wanted: Any) -> Foun
         ({"text": "日本"}, ["modèle"]),
         ({"text": "commit=abc"}, ["resnet"]),
         ({"text": "main"}, ["bert", "resnet"]),
+        ({"branch": "main"}, ["bert", "resnet"]),
+        ({"branch": "100%"}, ["odd"]),
+        ({"branch": "mai"}, []),
+        ({"since": "2999"}, []),
+        ({"since": "2001"}, ["odd", "modèle", "bert", "resnet"]),
         ({"text": "_b%c"}, ["odd"]),
         ({"text": "c\\d"}, ["odd"]),
         ({"text": "a%d"}, []),
@@ -148,3 +153,48 @@ def test_the_models_of_all_races_are_known(store: Store, names: dict[str, str]) 
         models = known_models(connection)
     assert KnownModel(model="bert.onnx", subjects=2) in models
     assert {each.model for each in models} == {"bert.onnx", "resnet.onnx", "modèle 日本.onnx", ODD}
+
+
+def raced(store: Store, name: str, time_ns: float, speedup: float | None, verdict: Any, cases: int = 1) -> str:
+    """A run of one or several cases, whose rival has this speedup."""
+    base = examples.subject("run", time_ns * 2, "baseline", time_ns=time_ns * 2, speedup=1.0)
+    rival = examples.subject("rival", time_ns, verdict, time_ns=time_ns, speedup=speedup)
+    several = [examples.case(base, rival, dims={"batch": n + 1}) for n in range(cases)]
+    return store.keep(examples.bench(*several, machine=examples.machine(cpu=name)), "bench", topic=name)
+
+
+@pytest.mark.parametrize(
+    ("sort", "order"),
+    [
+        ("time", ["b", "a", "c", "several"]),
+        ("speedup", ["a", "c", "b", "several"]),
+        ("verdict", ["a", "c", "b", "several"]),
+        ("machine", ["a", "b", "c", "several"]),
+        ("model", ["a", "b", "c", "several"]),
+        ("commit", ["b", "several", "c", "a"]),
+        ("started", ["several", "c", "b", "a"]),
+    ],
+)
+def test_lists_are_sorted_by_what_the_tables_hold(store: Store, sort: str, order: list[str]) -> None:
+    ids = {
+        "a": raced(store, "a", 3000.0, 1.5, "faster"),
+        "b": raced(store, "b", 1000.0, 0.5, "slower"),
+        "c": raced(store, "c", 9000.0, 1.0, "equivalent"),
+        "several": raced(store, "several", 10.0, 9.0, "faster", cases=2),
+    }
+    store.tag_run(ids["b"], {"commit": "1"})
+    with store.reading() as connection:
+        runs = search_runs(connection, RunSearch(), sort=sort).runs
+        turned = search_runs(connection, RunSearch(), 2, 1, sort=sort, descending=not SORTS[sort]).runs
+    names = {run: name for name, run in ids.items()}
+    assert [names[each.run.id] for each in runs] == order
+    assert len(turned) == 2
+    figures = {names[each.run.id]: (each.time_ns, each.speedup, each.verdict) for each in runs}
+    assert figures["b"] == (1000.0, 0.5, "slower")
+    assert figures["several"] == (None, None, "")
+
+
+def test_branches_are_filter_values(store: Store, names: dict[str, str]) -> None:
+    with store.reading() as connection:
+        assert filter_values(connection).branches == ("main", "100%")
+        assert names

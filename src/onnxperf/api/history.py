@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from onnxperf.analyze.judges.history import judge_history
 from onnxperf.api._keeping.kept_runs import Opened, place_in, reading
 from onnxperf.api._shared.opening import open_source
 from onnxperf.api._shared.public import public
+from onnxperf.api._shared.since import begin_of
 from onnxperf.errors import BadOption, OnnxperfError
 from onnxperf.options.functions import HISTORY
 from onnxperf.records.history import History
@@ -31,7 +31,7 @@ def history(
     runs are in the order of their times. `since` is a date or a number of days such as 30d, `top` the number of newest
     runs of each series, and `min_effect` the smallest relative change that counts.
     """
-    begin = _begin(given.get("since"))
+    begin = begin_of(given.get("since"))
     if not isinstance(store, Store) and is_missing(place_in(store)):
         raise BadOption(f"no run of {name_of(str(model))}: the store {place_of(place_in(store))} does not exist yet")
     labels, fingerprint = ({str(model)}, None) if by_label else _identity(model)
@@ -54,19 +54,3 @@ def _identity(model: str | Path) -> tuple[set[str], str | None]:
         return labels, open_source(path).fingerprint if path.is_file() else None
     except (OSError, OnnxperfError):  # what was measured can be shown, whatever became of the file
         return labels, None
-
-
-def _begin(since: str | date | None) -> str:
-    """A date or a number of days as the store has its times."""
-    if since is None:
-        return ""
-    text = str(since)
-    try:
-        if text.endswith("d") and text[:-1].isdigit():
-            moment = datetime.now(UTC) - timedelta(days=int(text[:-1]))
-        else:
-            moment = datetime.fromisoformat(text).astimezone(UTC)
-    except (ValueError, OverflowError, OSError) as error:
-        expected = "a date such as 2026-11-03, or days such as 30d"
-        raise BadOption(option="since", value=text, expected=expected) from error
-    return moment.isoformat(timespec="microseconds")

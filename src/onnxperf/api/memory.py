@@ -48,7 +48,6 @@ from onnxperf.records.memory import Memory, MemoryCase, MemorySubject
 from onnxperf.results.memory import MemoryResult
 from onnxperf.runtimes.find import find_runtime
 from onnxperf.wording.labels import ARENA_SETTINGS
-from onnxperf.wording.numbers import count
 
 
 @public(MEMORY)
@@ -117,7 +116,7 @@ class _Plan:
 def _plan_of_functions(functions: Mapping[str, Callable[[], Any]], request: _Request) -> _Plan:
     specs = partial(function_specs, functions, Feeds({}, {}), request.settings.session.threads, request.settings.source)
     notes = ("the data of a callable was sent with it, before anything was measured",)
-    return _Plan(MemoryCase(model=", ".join(functions), notes=(*notes, *_notes(request))), specs)
+    return _Plan(MemoryCase(model=", ".join(functions), notes=notes), specs)
 
 
 def _plans(contest: Contest, request: _Request) -> Iterator[_Plan]:
@@ -159,18 +158,12 @@ def _plan_of_model(
         fingerprint=entry.model.fingerprint,
         dims=dims,
         shapes={name: array.shape for name, array in entry.feeds.arrays.items()},
-        notes=(*entry.feeds.notes, *notes_on_calls(functions), *_notes(request)),
+        notes=(*entry.feeds.notes, *notes_on_calls(functions)),
     )
     launch = start_of(request.settings.limits)
     sessions = [setup.session for setup in setups if find_runtime(setup.runtime).records]
     recorded = partial(record_arena, entries, sessions[0], launch) if sessions else None
     return _Plan(case, specs, largest(entries), recorded)
-
-
-def _notes(request: _Request) -> list[str]:
-    threads = {each.session.threads or 1 for each in request.settings.variants}
-    with_threads = f" with {count(min(threads), 'thread')}" if len(threads) == 1 else ""
-    return [f"every subject alone in a fresh process{with_threads}"]
 
 
 def _report_case(progress: Progress, number: int, plans: Sequence[_Plan], done: float, text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from msgspec import Struct
 
@@ -140,6 +140,17 @@ class ChangePoint(Struct, frozen=True, kw_only=True):
     """p-value of Welch's test on the logarithms with the same error, multiplied by the number of positions searched."""
 
 
+class Level(NamedTuple):
+    """A stretch of a series without a change point."""
+
+    first: int
+    """Index of its first point with a time."""
+    last: int
+    """Index of its last point."""
+    ns: float
+    """Its time."""
+
+
 class HistoryGroup(Struct, frozen=True, kw_only=True):
     """Runs of one version, commit, machine or day."""
 
@@ -187,6 +198,9 @@ class HistorySeries(Struct, frozen=True, kw_only=True):
     """Change points of these averages."""
     yardstick_changes: tuple[ChangePoint, ...] = ()
     """Change points of the yardstick's own times, caused by the machine or something all models share."""
+    level_ns: Amount | None = None
+    """Level since the last change point, in ns: geometric mean of the times, with outliers clipped to three deviations;
+    null if no run has a time, or if machines are compared."""
     noise: Amount | None = None
     """Relative deviation of the times from their level between two changes; null if there are too few."""
     correlation: Amount | None = None
@@ -199,6 +213,16 @@ class HistorySeries(Struct, frozen=True, kw_only=True):
     def timed(self) -> Timed:
         """The points with a time, and that time."""
         return timed_points(self.points, self.measure, self.yardstick_ns)
+
+    def levels(self) -> list[Level]:
+        """Where each level begins and ends among the points with a time, and its time."""
+        last = self.runs() - 1
+        if self.level_ns is None or last < 0:
+            return []
+        begins = [0, *(each.index for each in self.changes)]
+        ends = [*(each.index - 1 for each in self.changes), last]
+        times = [*(each.before_ns for each in self.changes[:1]), *(each.after_ns for each in self.changes)]
+        return [Level(*each) for each in zip(begins, ends, times or [self.level_ns], strict=True)]
 
     def runs(self) -> int:
         """Number of points with a time."""

@@ -8,13 +8,17 @@ from importlib.metadata import PackageNotFoundError, version
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 
 from onnxperf.errors import OnnxperfError, StoreError
 from onnxperf.options.spelling import plain_flags
+from onnxperf.serve.comparing import comparing
 from onnxperf.serve.data import data, document_of
 from onnxperf.serve.guard import Guard
+from onnxperf.serve.library import library
+from onnxperf.serve.model_history import model_history
 from onnxperf.serve.pages import pages
 from onnxperf.serve.templates import error_answer
 from onnxperf.store import Store
@@ -34,8 +38,9 @@ def application(store: Store, hosts: frozenset[str] | None = None, token: str = 
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.store = store
-    app.include_router(data)
-    app.include_router(pages)
+    for router in (data, pages, comparing, model_history, library):
+        app.include_router(router)
+    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)
     app.openapi = partial(document_of, app)  # type: ignore[method-assign]
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _misused)

@@ -8,17 +8,19 @@ import msgspec
 from fastapi import APIRouter, FastAPI, Query, Request
 from starlette.responses import Response
 
+from onnxperf.records.overview import Overview
 from onnxperf.records.runs import RunComparison
-from onnxperf.serve import looking
+from onnxperf.serve import queries
 from onnxperf.serve.reference import objects, operations
 from onnxperf.serve.templates import json_answer, page_answer
-from onnxperf.store.search import FoundRuns, KnownModel, RunSearch
+from onnxperf.store.histories import SeriesSearch
+from onnxperf.store.search import FoundRuns, KnownModel
 
 MOST_RUNS = 500
 _PLACE = "#/components/schemas/{name}"
 _RECORD: dict[str, Any] = {"type": "object", "description": "A record; docs/records.md lists its fields by kind."}
 _ERROR: dict[str, Any] = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
-_ANSWERS: tuple[Any, ...] = (FoundRuns, list[KnownModel], RunComparison)
+_ANSWERS: tuple[Any, ...] = (FoundRuns, list[KnownModel], RunComparison, Overview)
 """Types of answers that the document describes completely."""
 
 data = APIRouter(prefix="/api")
@@ -56,44 +58,51 @@ def _holds(kind: Any = None) -> dict[int | str, dict[str, Any]]:
 @data.get("/runs", responses=_holds(FoundRuns))
 def list_runs(
     request: Request,
-    q: looking.SearchText = "",
-    kind: looking.Kind = "",
-    status: looking.StatusName = "",
-    machine: looking.MachineName = "",
-    tag: looking.Tag = "",
+    wanted: queries.ChosenRuns,
+    by: queries.ChosenOrder,
     limit: Annotated[int, Query(ge=1, le=MOST_RUNS, description="Maximum number of runs.")] = 50,
-    offset: Annotated[int, Query(ge=0, le=10**9, description="Number of newer runs to skip.")] = 0,
+    offset: Annotated[int, Query(ge=0, le=10**9, description="Number of runs to skip.")] = 0,
 ) -> Response:
-    """Runs without their measurements, newest first."""
-    wanted = RunSearch(text=q, kind=kind, status=status, machine=machine, tag=tag)
-    return json_answer(looking.listed(looking.store_of(request), wanted, limit, offset))
+    """Runs without their measurements, newest first unless sorted by something else."""
+    return json_answer(queries.listed(queries.store_of(request), wanted, limit, offset, by))
+
+
+@data.get("/overview", responses=_holds(Overview))
+def show_overview(request: Request, filters: queries.ChosenFilters) -> Response:
+    """The time of every model now, what needs attention, and the latest gates."""
+    return json_answer(queries.overview_of(queries.store_of(request), filters))
 
 
 @data.get("/runs/{run}", responses=_holds())
-def show_run(request: Request, run: looking.RunPath) -> Response:
+def show_run(request: Request, run: queries.RunPath) -> Response:
     """The whole record of a run."""
-    store = looking.store_of(request)
-    return json_answer(looking.result_of(store, looking.run_named(store, run).id).record)
+    store = queries.store_of(request)
+    return json_answer(queries.result_of(store, queries.run_named(store, run).id).record)
 
 
 @data.get("/compare", responses=_holds(RunComparison))
-def compare_runs(request: Request, first: looking.RunName, second: looking.RunName) -> Response:
-    """The second run compared with the first, through a subject that both measured."""
-    return json_answer(looking.compared(looking.store_of(request), first, second).record)
+def compare_runs(request: Request, first: queries.RunName, second: queries.RunName) -> Response:
+    """The second of two races compared with the first, through a subject that both measured."""
+    return json_answer(queries.race_comparison(queries.store_of(request), first, second))
 
 
 @data.get("/history", responses=_holds())
 def show_history(
-    request: Request, model: looking.ModelName, group_by: looking.GroupBy = "", top: looking.Newest = 0
+    request: Request,
+    model: queries.ModelName,
+    filters: queries.ChosenFilters,
+    group_by: queries.GroupBy = "",
+    top: queries.Newest = 0,
 ) -> Response:
     """How the times of a model have changed, per machine, with change points."""
-    return json_answer(looking.history_of(looking.store_of(request), model, group_by, top).record)
+    wanted = SeriesSearch(model=model, newest=top or None, **filters._asdict())
+    return json_answer(queries.history_of(queries.store_of(request), wanted, group_by).record)
 
 
 @data.get("/models", responses=_holds(list[KnownModel]))
 def list_models(request: Request) -> Response:
     """The models measured by races in the store."""
-    return json_answer(looking.models(looking.store_of(request)))
+    return json_answer(queries.models(queries.store_of(request)))
 
 
 @data.get("", include_in_schema=False)

@@ -26,12 +26,12 @@ _GRACE_S = 3
 """Seconds for begun answers to finish when the server ends."""
 
 
-class Door(NamedTuple):
+class Listener(NamedTuple):
     """Where the server listens, and who may access it."""
 
     place: str
     """The store, without secrets, for messages."""
-    listener: socket.socket
+    bound: socket.socket
     url: str
     """The address to open; it contains the token if it was generated here, as nobody knows it yet."""
     hosts: frozenset[str] | None
@@ -39,7 +39,7 @@ class Door(NamedTuple):
     token: str
 
 
-def open_door(where: Where, host: str, port: int, token: str | None) -> Door:
+def listen(where: Where, host: str, port: int, token: str | None) -> Listener:
     """Listen at an address; if other machines can reach it, a token is required. A missing store is rejected."""
     required("fastapi", "serve")
     required("uvicorn", "serve")
@@ -52,13 +52,13 @@ def open_door(where: Where, host: str, port: int, token: str | None) -> Door:
     if token is not None and len(token) < _SHORTEST_TOKEN:
         raise BadOption(f"the token is too short; use at least {_SHORTEST_TOKEN} random characters")
     made = "" if token is not None or _is_loopback(host) else secrets.token_urlsafe()
-    listener = _listener(host, port)
+    bound = _bound(host, port)
     shown = f"[{host}]" if ":" in host else host
-    url = f"http://{shown}:{listener.getsockname()[1]}/{f'?token={quote(made)}' if made else ''}"
-    return Door(place_of(place), listener, url, names_of(host), token or made)
+    url = f"http://{shown}:{bound.getsockname()[1]}/{f'?token={quote(made)}' if made else ''}"
+    return Listener(place_of(place), bound, url, names_of(host), token or made)
 
 
-def serve_store(where: Where, door: Door) -> None:
+def serve_store(where: Where, listener: Listener) -> None:
     """Answer requests until SIGINT or SIGTERM."""
     import uvicorn
 
@@ -67,9 +67,9 @@ def serve_store(where: Where, door: Door) -> None:
 
     silence_libraries()
     most = most_connections()
-    with door.listener, open_store(_place_in(where), reading=True) as store:
+    with listener.bound, open_store(_place_in(where), reading=True) as store:
         config = uvicorn.Config(
-            application(store, door.hosts, door.token),
+            application(store, listener.hosts, listener.token),
             http=LimitedProtocol,
             ws="none",
             lifespan="off",
@@ -82,7 +82,7 @@ def serve_store(where: Where, door: Door) -> None:
             timeout_graceful_shutdown=_GRACE_S,
         )
         with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises the signal again after closing everything
-            uvicorn.Server(config).run(sockets=[door.listener])
+            uvicorn.Server(config).run(sockets=[listener.bound])
 
 
 def names_of(host: str) -> frozenset[str] | None:
@@ -93,7 +93,7 @@ def names_of(host: str) -> frozenset[str] | None:
     return _LOOPBACK | {host.lower()} | (frozenset() if _is_loopback(host) else {platform.node().lower()})
 
 
-def _listener(host: str, port: int) -> socket.socket:
+def _bound(host: str, port: int) -> socket.socket:
     if not 0 <= port < 2**16:
         raise BadOption(option="port", value=port, expected="a number from 0 to 65535")
     try:

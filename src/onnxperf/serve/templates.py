@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from http import HTTPStatus
 from importlib.resources import files
@@ -12,13 +12,18 @@ from urllib.parse import urlencode
 from starlette.responses import HTMLResponse, Response
 
 from onnxperf.render.kit.documents import compact_json
-from onnxperf.render.web.document import asset, policy_of, report_style, templates
+from onnxperf.render.web.document import PageFrame, asset, policy_of, report_page, report_style, templates
+from onnxperf.render.web.story import Story
+from onnxperf.serve.library import library_path
 from onnxperf.wording.machines import cpu_name
 from onnxperf.wording.names import visible
-from onnxperf.wording.numbers import count, grouped
+from onnxperf.wording.numbers import count, duration, grouped, ratio
+from onnxperf.wording.verdicts import faced
 
 _NO_FRAMES = "; frame-ancestors 'none'"
 _API = "/api"
+RANGES = {"": "all time", "7d": "7 days", "30d": "30 days", "90d": "90 days", "365d": "a year"}
+"""Ranges of time that the pages offer."""
 
 
 def page_answer(template: str, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any) -> Response:
@@ -32,6 +37,17 @@ def page_answer(template: str, status: int = 200, headers: Mapping[str, str] | N
 def secured(html: str, policy: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """A page with its policy; other pages must not show it in a frame."""
     return HTMLResponse(html, status, {**(headers or {}), "content-security-policy": policy + _NO_FRAMES})
+
+
+def report_answer(story: Story, title: str, links: Sequence[tuple[str, str]], facts: Sequence[str] = ()) -> Response:
+    """A result as a page, with links to others."""
+    site = PageFrame([("Overview", "/"), ("Runs", "/runs"), *links], facts, library_path())
+    return secured(*report_page([story], visible(title), site))
+
+
+def text_answer(text: str) -> Response:
+    """Plain text."""
+    return Response(text, media_type="text/plain; charset=utf-8")
 
 
 def json_answer(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -69,5 +85,7 @@ def _own(name: str) -> str:
 def _templates() -> Any:
     found = templates(__package__)
     found.globals["address"] = address
+    found.globals["ranges"] = RANGES
+    found.filters.update(duration=duration, ratio=ratio, faced=faced, day=lambda time: time[:10])
     found.filters.update(cpu=cpu_name, moment=moment, visible=visible, grouped=grouped, counted=count)
     return found

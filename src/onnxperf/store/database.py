@@ -20,6 +20,7 @@ from onnxperf.records.runs import KeptRun, RunStatus
 from onnxperf.store import histories, migrations, retry, rows, schema
 from onnxperf.store.connect import connect, explained, location, place_of
 from onnxperf.store.documents import from_document, kinds, plain, to_document
+from onnxperf.store.histories import SeriesSearch
 from onnxperf.store.merge import find_run, merge
 from onnxperf.store.owner import state_of, this_process
 from onnxperf.store.portable import (
@@ -247,6 +248,11 @@ class Store:
         """Times of models with these labels, or this fingerprint, in all races since a point in time."""
         with self.reading() as connection:
             return histories.stored_subjects(connection, models, fingerprint, since)
+
+    def newest_histories(self, wanted: SeriesSearch) -> list[StoredSubject]:
+        """Times of all models, or of one, in their newest runs."""
+        with self.reading() as connection:
+            return histories.newest_subjects(connection, wanted)
 
     def labels(self) -> list[str]:
         """The labels of all raced models."""

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
-from sqlalchemy import Connection, Select, exists, func, select
+from sqlalchemy import Connection, Select, func, select
 
 from onnxperf.records.base import Machine, Scalar
 from onnxperf.records.history import HistoryPoint, StoredSubject, TimeOrigin
@@ -18,6 +18,8 @@ from onnxperf.records.rules import is_time
 from onnxperf.records.runs import COMMIT, DIRTY
 from onnxperf.store import schema
 from onnxperf.store.documents import from_document, plain, to_document
+from onnxperf.store.run_figures import is_repeated
+from onnxperf.store.search import measured_under
 
 
 class _CasePart(msgspec.Struct, frozen=True):
@@ -80,30 +82,73 @@ def stored_subjects(
     if fingerprint is not None:
         alike = select(schema.subjects.c.model).where(schema.subjects.c.fingerprint == fingerprint).distinct()
         known.update(filter(None, connection.execute(alike).scalars()))
-    of_runs = cache(lambda: _origins_of_runs(connection, known))
-    found: dict[tuple[Any, ...], _Kept] = {}
-    for row, (started, run, commit, dirty) in _rows(connection, known, since):
+    of_models = schema.subjects.c.model.in_(sorted(known))
+    return _collected(connection, of_models, _rows(connection, of_models, since))
+
+
+class SeriesSearch(msgspec.Struct, frozen=True, kw_only=True):
+    """Which runs the histories of all models consist of; empty texts are ignored."""
+
+    model: str = ""
+    """Label of the only model."""
+    machine: str = ""
+    """Model of the processor."""
+    branch: str = ""
+    """Git branch."""
+    since: str = ""
+    """Earliest start time, in the format of the tables."""
+    newest: int | None = None
+    """Maximum number of runs of a subject; null for all."""
+
+
+def newest_subjects(connection: Connection, wanted: SeriesSearch) -> list[StoredSubject]:
+    """Subjects of all models in their newest runs."""
+    label = schema.subjects.c.model
+    of_models = label == plain(wanted.model) if wanted.model else label > ""
+    newest_first = (schema.runs.c.started.desc(), schema.subjects.c.id.desc())
+    by_label = (label, *_SERIES)  # in the order of the index
+    place = func.row_number().over(partition_by=by_label, order_by=newest_first).label("place")
+    of_run = schema.cases.c.run == schema.runs.c.id
+    under = measured_under(wanted.machine, wanted.branch, wanted.since)
+    ranked = _chosen(of_models, *_SERIES, *_POINT, place).where(of_run, *under).subquery()
+    columns = [ranked.c[column.name] for column in (*_SERIES, *_POINT)]
+    chosen = select(*columns) if wanted.newest is None else select(*columns).where(ranked.c.place <= wanted.newest)
+    runs: dict[int, _Run] = {}
+
+    def found() -> Iterator[tuple[Any, _Run]]:
+        for part in connection.execute(chosen).partitions(_PART):
+            runs.update(_runs(connection, "", {row[-1] for row in part} - runs.keys()))
+            yield from ((row, runs[row[-1]]) for row in part if row[-1] in runs)
+
+    return _collected(connection, of_models, found())
+
+
+def _collected(connection: Connection, of_models: Any, found: Iterator[tuple[Any, _Run]]) -> list[StoredSubject]:
+    """Rows of subjects and their runs as series of points."""
+    of_runs = cache(lambda: _origins_of_runs(connection, of_models))
+    kept_by: dict[tuple[Any, ...], _Kept] = {}
+    for row, (started, run, commit, dirty) in found:
         name, model, runtime, call, text, number, median, mean, status, file, *times, _ = row
         key = (name, model, runtime, call, of_runs()[number][0] if text is None else text)
-        kept = found.get(key)
+        kept = kept_by.get(key)
         if kept is None:
             origin = of_runs()[number][1] if text is None else from_document(text, TimeOrigin)
-            kept = found[key] = _Kept(origin, str(origin.conditions.get("onnxruntime", origin.onnxruntime)), [])
+            kept = kept_by[key] = _Kept(origin, str(origin.conditions.get("onnxruntime", origin.onnxruntime)), [])
         point = HistoryPoint(run, started, median, mean, status, kept.version, commit, dirty, file or "", *times)
         kept.points.append(point)
-    return [_subject(key, kept) for key, kept in found.items()]
+    return [_subject(key, kept) for key, kept in kept_by.items()]
 
 
-def _rows(connection: Connection, models: Collection[str], since: str) -> Iterator[tuple[Any, _Run]]:
+def _rows(connection: Connection, of_models: Any, since: str) -> Iterator[tuple[Any, _Run]]:
     """Subjects with their runs, in chunks: with all rows in memory, garbage collection takes as long as the query.
 
     Runs are read one by one only if most of the store is about other models.
     """
-    ours = select(func.count()).where(schema.subjects.c.model.in_(models))
+    ours = select(func.count()).where(of_models)
     all_runs = select(func.count()).select_from(schema.runs)
     few = connection.execute(ours).scalar_one() < connection.execute(all_runs).scalar_one() / 2
     runs = {} if few else _runs(connection, since)
-    for part in connection.execute(_chosen(models, *_SERIES, *_POINT)).partitions(_PART):
+    for part in connection.execute(_chosen(of_models, *_SERIES, *_POINT)).partitions(_PART):
         if few:
             runs |= _runs(connection, since, {row[-1] for row in part} - runs.keys())
         yield from ((row, runs[row[-1]]) for row in part if row[-1] in runs)
@@ -118,16 +163,10 @@ _POINT = (
 )
 
 
-def _chosen(models: Collection[str], *columns: Any) -> Select[Any]:
+def _chosen(of_models: Any, *columns: Any) -> Select[Any]:
     """Subjects of these models in the last attempts; in SQLite, an index covers all columns that are read."""
-    later = schema.attempts.alias()
-    again = exists().where(
-        later.c.case == schema.attempts.c.case,
-        later.c.number > schema.attempts.c.number,
-        later.c.record.is_not(None),
-    )
     joined = schema.subjects.join(schema.attempts).join(schema.cases)
-    return select(*columns).select_from(joined).where(schema.subjects.c.model.in_(sorted(models)), ~again)
+    return select(*columns).select_from(joined).where(of_models, ~is_repeated())
 
 
 def _runs(connection: Connection, since: str, numbers: Collection[int] | None = None) -> dict[int, _Run]:
@@ -146,7 +185,7 @@ def _runs(connection: Connection, since: str, numbers: Collection[int] | None = 
     }
 
 
-def _origins_of_runs(connection: Connection, models: Collection[str]) -> dict[int, tuple[str, TimeOrigin]]:
+def _origins_of_runs(connection: Connection, of_models: Any) -> dict[int, tuple[str, TimeOrigin]]:
     """Origins of subjects measured on the machine of their run, each with the text stored for others."""
     columns = (
         schema.subjects.c.id,
@@ -155,7 +194,7 @@ def _origins_of_runs(connection: Connection, models: Collection[str]) -> dict[in
         func.coalesce(schema.attempts.c.machine, schema.runs.c.machine).label("machine"),
     )
     of_run = schema.cases.c.run == schema.runs.c.id
-    chosen = _chosen(models, *columns).where(schema.subjects.c.origin.is_(None), of_run)
+    chosen = _chosen(of_models, *columns).where(schema.subjects.c.origin.is_(None), of_run)
     origins = (
         (
             row.id,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,6 +23,8 @@ from onnxperf.store.owner import Owner, state_of
 
 _UNFINISHED = ("pending", "running")
 _TOPIC = "topic"
+_FEW = 200
+"""Number of runs that a query can name one by one."""
 _NEVER = "1970-01-01T00:00:00.000000+00:00"
 
 
@@ -97,7 +99,7 @@ def kept_runs(connection: Connection, limit: int | None, *conditions: Any) -> li
     chosen = select(*columns).where(*conditions).order_by(*newest_first).limit(limit)
     found = connection.execute(chosen).all()
     numbers = [row.id for row in found]
-    tags = _tags_between(connection, min(numbers), max(numbers)) if found else {}
+    tags = _tags_of(connection, numbers) if found else {}
     return [_kept_run(row, tags.get(row.id, {})) for row in found]
 
 
@@ -110,11 +112,13 @@ def has_tag(tag: tuple[str, str]) -> Any:
     return exists().where(schema.tags.c.run == schema.runs.c.id, schema.tags.c.name == name, same)
 
 
-def _tags_between(connection: Connection, oldest: int, newest: int) -> dict[int, dict[str, str]]:
-    """Tags of these two runs, and of all runs between them."""
+def _tags_of(connection: Connection, numbers: Sequence[int]) -> dict[int, dict[str, str]]:
+    """Tags of these runs; if they are many, of all runs between the oldest and the newest."""
     found: dict[int, dict[str, str]] = {}
     columns = (schema.tags.c.run, schema.tags.c.name, schema.tags.c.value)
-    for number, name, value in connection.execute(select(*columns).where(schema.tags.c.run.between(oldest, newest))):
+    few = len(numbers) <= _FEW
+    ours = schema.tags.c.run.in_(numbers) if few else schema.tags.c.run.between(min(numbers), max(numbers))
+    for number, name, value in connection.execute(select(*columns).where(ours)):
         found.setdefault(number, {})[name] = value
     return found
 

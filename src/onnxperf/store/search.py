@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Connection, Select, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, Subquery, func, or_, select
 
-from onnxperf.records.runs import KeptRun
+from onnxperf.records.runs import BRANCH, COMMIT, KeptRun
 from onnxperf.store import rows, schema
 from onnxperf.store.documents import plain
 from onnxperf.store.owner import state_of
+from onnxperf.store.run_figures import RunFigures, best_subjects, figures_of
 
 _WORDS = 8
 """Maximum number of words in a search; the rest is ignored, as each word scans every run."""
@@ -23,6 +24,19 @@ _CPU = '{"cpu":'
 _AFTER_CPU = ',"vector_extensions"'
 _TOPIC = '%"topic":"%'
 _ESCAPE = "\\"
+SORTS = {
+    "started": True,
+    "time": False,
+    "speedup": True,
+    "verdict": True,
+    "machine": False,
+    "commit": False,
+    "kind": False,
+    "model": False,
+    "status": False,
+}
+"""What lists can be sorted by, and whether the largest comes first by default."""
+_NO_FIGURES = RunFigures()
 
 
 class RunSearch(Struct, frozen=True, kw_only=True):
@@ -38,6 +52,10 @@ class RunSearch(Struct, frozen=True, kw_only=True):
     """Model of the processor."""
     tag: str = ""
     """A tag as name=value, or only its name."""
+    branch: str = ""
+    """Git branch."""
+    since: str = ""
+    """Earliest start time, in the format of the tables."""
 
 
 class FoundRun(Struct, frozen=True, kw_only=True):
@@ -47,13 +65,19 @@ class FoundRun(Struct, frozen=True, kw_only=True):
     """The run without its measurements."""
     machine: str = ""
     """Model of the processor; empty if unknown."""
+    time_ns: float | None = None
+    """Time of the fastest subject, in ns; null for runs that are not a race of one case."""
+    speedup: float | None = None
+    """Largest speedup over the baseline; null without a rival."""
+    verdict: str = ""
+    """Verdict on the subject with that speedup; empty without one."""
 
 
 class FoundRuns(Struct, frozen=True, kw_only=True):
     """One page of the runs found."""
 
     runs: tuple[FoundRun, ...] = ()
-    """Newest first."""
+    """In the requested order [default: newest first]."""
     total: int = 0
     """The number of runs on all pages."""
 
@@ -67,6 +91,8 @@ class FilterValues(Struct, frozen=True, kw_only=True):
     """Models of processors."""
     tags: tuple[str, ...] = ()
     """As name=value, the most frequent ones."""
+    branches: tuple[str, ...] = ()
+    """Git branches, the most frequent ones."""
 
 
 class KnownModel(Struct, frozen=True, kw_only=True):
@@ -78,24 +104,49 @@ class KnownModel(Struct, frozen=True, kw_only=True):
     """How often it was measured."""
 
 
-def search_runs(connection: Connection, wanted: RunSearch, limit: int = 50, offset: int = 0) -> FoundRuns:
-    """A page of the runs that meet all criteria, newest first."""
+def search_runs(
+    connection: Connection,
+    wanted: RunSearch,
+    limit: int = 50,
+    offset: int = 0,
+    sort: str = "started",
+    descending: bool | None = None,
+) -> FoundRuns:
+    """A page of the runs that meet all criteria, newest first unless sorted by something else."""
     run = schema.runs.c
     conditions = _conditions(connection, wanted)
     total = connection.execute(select(func.count()).select_from(schema.runs).where(*conditions)).scalar_one()
-    newest_first = (run.started.desc(), run.id.desc())
-    chosen = select(run.id).where(*conditions).order_by(*newest_first).limit(limit).offset(offset)
-    ids = list(connection.execute(chosen).scalars())
-    runs = rows.kept_runs(connection, None, run.id.in_(ids)) if ids else []
-    return FoundRuns(runs=tuple(with_machines(connection, runs)), total=int(total))
+    figures = best_subjects() if sort in ("time", "speedup", "verdict") else None
+    table = schema.runs if figures is None else schema.runs.outerjoin(figures, figures.c.run == run.id)
+    key = _sort_key(connection, sort, figures)
+    down = SORTS[sort] if descending is None else descending
+    order = ((key.desc() if down else key.asc()).nulls_last(), run.started.desc(), run.id.desc())
+    chosen = select(run.id, run.name).select_from(table).where(*conditions).order_by(*order).limit(limit).offset(offset)
+    names = dict(connection.execute(chosen).all())
+    runs = {each.id: each for each in rows.kept_runs(connection, None, run.id.in_(names))} if names else {}
+    ordered = [runs[name] for name in names.values() if name in runs]
+    return FoundRuns(runs=tuple(with_figures(connection, ordered)), total=int(total))
 
 
-def with_machines(connection: Connection, runs: Sequence[KeptRun]) -> list[FoundRun]:
-    """Runs with the processors on which they were measured."""
+def _sort_key(connection: Connection, sort: str, figures: Subquery | None) -> ColumnElement[Any]:
+    run, tag = schema.runs.c, schema.tags.c
+    if figures is not None:
+        return figures.c[{"time": "time_ns", "speedup": "speedup", "verdict": "rank"}[sort]]
+    commit = select(tag.value).where(tag.run == run.id, tag.name == COMMIT).scalar_subquery()
+    keys = {"machine": _cpu(connection), "commit": commit, "model": run.options}
+    return keys[sort] if sort in keys else run[sort]
+
+
+def with_figures(connection: Connection, runs: Sequence[KeptRun]) -> list[FoundRun]:
+    """Runs with their processors, times and verdicts."""
     run, names = schema.runs.c, [each.id for each in runs]
     machines = select(run.name, _cpu(connection)).where(run.name.in_(names))
     cpus = {name: _text(cpu) for name, cpu in connection.execute(machines)}
-    return [FoundRun(run=each, machine=cpus.get(each.id, "")) for each in runs]
+    figures = figures_of(connection, names) if names else {}
+    return [
+        FoundRun(run=each, machine=cpus.get(each.id, ""), **figures.get(each.id, _NO_FIGURES)._asdict())
+        for each in runs
+    ]
 
 
 def filter_values(connection: Connection) -> FilterValues:
@@ -113,7 +164,13 @@ def filter_values(connection: Connection) -> FilterValues:
         statuses=tuple(sorted(statuses)),
         machines=tuple(sorted(cpus - {""})),
         tags=tuple(values(frequent.limit(_TAGS))),
+        branches=tuple(values(_branches().limit(_TAGS))),
     )
+
+
+def _branches() -> Select[Any]:
+    tag = schema.tags.c
+    return select(tag.value).where(tag.name == BRANCH).group_by(tag.value).order_by(func.count().desc(), tag.value)
 
 
 def known_models(connection: Connection) -> list[KnownModel]:
@@ -128,14 +185,26 @@ def _conditions(connection: Connection, wanted: RunSearch) -> list[ColumnElement
     conditions = [_holds(word) for word in plain(wanted.text).split()[:_WORDS]]
     if wanted.kind:
         conditions.append(run.kind == plain(wanted.kind))
-    if wanted.machine:
-        conditions.append(run.machine.startswith(f"{_CPU}{json.dumps(wanted.machine)},", autoescape=True))
+    conditions += measured_under(wanted.machine, wanted.branch, wanted.since)
     if wanted.tag:
         name, mark, value = plain(wanted.tag).partition("=")
         named = select(schema.tags.c.run).where(schema.tags.c.name == name)
         conditions.append(rows.has_tag((name, value)) if mark else run.id.in_(named))
     if wanted.status:
         conditions.append(_has_status(connection, plain(wanted.status)))
+    return conditions
+
+
+def measured_under(machine: str, branch: str, since: str) -> list[ColumnElement[bool]]:
+    """Conditions for the runs on a processor, of a branch, and since a time; empty texts are ignored."""
+    run = schema.runs.c
+    conditions: list[ColumnElement[bool]] = []
+    if machine:
+        conditions.append(run.machine.startswith(f"{_CPU}{json.dumps(machine)},", autoescape=True))
+    if branch:
+        conditions.append(rows.has_tag((BRANCH, branch)))
+    if since:
+        conditions.append(run.started >= since)
     return conditions
 
 

@@ -9,7 +9,7 @@ from onnxperf.records.history import By, History
 from onnxperf.render.charts.base import RED
 from onnxperf.render.charts.plot import Plot
 from onnxperf.render.race.history import MOST_ROWS, history_charts, history_page
-from onnxperf.render.race.history_chart import MOST_POINTS, levels
+from onnxperf.render.race.history_chart import MOST_POINTS
 from onnxperf.results.base import Result
 from onnxperf.wording.numbers import NOTHING
 from tests.histories import noisy
@@ -53,9 +53,11 @@ def test_many_series_are_cut_and_counted() -> None:
 
 def test_levels_meet_at_the_changes() -> None:
     (series,) = history(stored(noisy({30: 100e3, 31: 110e3, 32: 100e3}))).series
-    assert [(begin, end) for begin, end, _ in levels(series)] == [(0, 29), (30, 60), (61, 92)]
+    assert [(level.first, level.last) for level in series.levels()] == [(0, 29), (30, 60), (61, 92)]
     (still,) = history(stored([1e5] * 9)).series
-    assert levels(still) == []
+    assert [(level.first, level.last, round(level.ns)) for level in still.levels()] == [(0, 8, 100_000)]
+    (machines,) = history(stored([1e5] * 9), by="machine").series
+    assert machines.levels() == []
 
 
 def plots(record: History) -> list[Plot]:
@@ -74,12 +76,24 @@ def test_every_series_has_a_chart_whose_ticks_name_the_runs(by: By | None, tick:
     assert (found[0].x.title, found[0].x.ticks[0]) == (by or "", (0.0, tick))
 
 
-def test_a_change_is_an_edge_with_its_factor_between_two_levels() -> None:
-    record = history(stored(STEP))
-    (plot,), (change,) = plots(record), record.series[0].changes
+def test_a_change_is_a_labeled_band_from_an_edge_on_above_two_levels() -> None:
+    (plot,) = plots(history(stored(STEP)))
     assert [(edge.x, edge.color) for edge in plot.edges] == [(29.5, RED)]
-    assert [(mark.x, mark.text) for mark in plot.marks] == [(29.5, f"{change.ratio:.2f}×")]
-    assert [y and round(y / 1e3) for y in plot.series[1].ys] == [100] * 30 + [110] * 31
+    assert [(span.low, span.high, span.label) for span in plot.spans] == [(29.5, 60.5, "9.92 % slower since 00000000")]
+    runs, level = plot.series
+    assert [y and round(y / 1e3) for y in level.ys] == [100] * 30 + [110] * 31
+    bands = zip(level.lows, level.ys, level.highs, strict=True)
+    assert all((low or 0.0) < (y or 0.0) < (high or 0.0) for low, y, high in bands)
+    assert list(runs.keys) == [f"run{n}" for n in range(61)]
+
+
+def test_several_series_share_one_axis_relative_to_the_first_level_of_each() -> None:
+    slow = [9 * ns for ns in STEP]
+    found = plots(history(stored(STEP), stored([*slow, 9e9], replace(INTEL, dims={"batch": 8}))))
+    assert len({(plot.y.title, plot.y.low, plot.y.high) for plot in found}) == 1
+    assert [round(plot.series[1].ys[0] or 0.0, 6) for plot in found] == [0.0, 0.0]
+    assert found[1].y.high < 0.3
+    assert [mark.symbol for mark in found[1].marks] == ["up"]
 
 
 def test_a_run_far_from_all_others_is_an_arrow_with_its_time() -> None:

@@ -107,12 +107,14 @@ def test_a_failed_cell_says_why() -> None:
     assert "off by 0.02" in failed["differs"]
 
 
-def test_cells_have_the_color_of_who_is_faster_and_grey_means_nobody() -> None:
+def test_cells_have_the_color_of_who_is_faster_pale_if_undecided_and_gray_if_equal() -> None:
     bench = judged([["slower", "undecided"], ["equivalent", "faster"]], speedup=0.002)
     picture, looks = crossover(bench, "ort", "torch"), looks_of(bench.cases)
     colors = {place: cell.color for place, cell in at(picture).items()}
     assert (colors[0, 0], colors[1, 1]) == (looks["ort"].color, looks["torch"].color)
-    assert colors[0, 1] == colors[1, 0] == GREY
+    assert (colors[0, 1], colors[1, 0]) == (looks["ort"].color, GREY)
+    strengths = {place: cell.strength for place, cell in at(picture).items()}
+    assert strengths[1, 0] < strengths[0, 1] < strengths[0, 0] == strengths[1, 1]
     assert legend(picture)[2:4] == ["equally fast", "? undecided in 1 cell: only 2 rounds"]
     assert "noise" not in " ".join(legend(picture))
 
@@ -432,7 +434,7 @@ def test_few_cases_are_shown_race_by_race_and_many_are_not() -> None:
 
 def test_a_page_of_many_cases_has_one_answer_on_top_and_one_per_stretch_if_these_are_few() -> None:
     (answer,) = BenchResult(sweeps.square()).story().answers
-    assert answer.shown == "✓ ort wins 14 of 30 cases, torch 13, no winner in 3."
+    assert answer.shown == "✓ ort wins 14 of 30 cases, torch wins 13, no winner in 3."
     assert len(parts_of(sweeps.square())["Winners by size"]) == 10
     assert len(BenchResult(sweeps.line([0.5, 0.6, 1.2])).story().answers) == 3
 

@@ -100,7 +100,8 @@ def _unconfirmed(record: Bisection) -> str:
     ends, last = record.steps[0], record.steps[-1]
     shown = {"good": "showed no difference", "undecided": "was undecided", "bad": ""}[last.side]
     what = f"{last.candidate} against {last.base}" if last.base else last.candidate
-    return f"No single cause was found: {_ends_text(record, ends)}, but the last comparison, {what}, {shown} when repeated."
+    found = _ends_text(record, ends)
+    return f"No single cause was found: {found}, but the last comparison, {what}, {shown} when repeated."
 
 
 def _too_few(record: Bisection) -> str:

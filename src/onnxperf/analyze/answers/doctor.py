@@ -28,7 +28,7 @@ def quick_answer(machine: Machine, band: float | None = None, date: str = "") ->
     if band is None:
         seen = "The noise of this machine is not known: `onnxperf doctor` measures it."
     else:
-        seen = f"The noise of this machine was {percent_at_most(band)} on {date[:10]}: `onnxperf doctor` measures it again."
+        seen = f"The noise was {percent_at_most(band)} on {date[:10]}: `onnxperf doctor` measures it again."
     return "\n".join([seen, *warnings(machine)])
 
 
@@ -57,9 +57,8 @@ def _load_warnings(machine: Machine) -> list[str]:
     load = machine.load_before
     if load is None or load <= BUSY_LOAD * machine.cores:
         return []
-    return [
-        f"Something else is running, or was a minute ago: the load is {significant(load)} on {count(machine.cores, 'core')}."
-    ]
+    busy = f"the load is {significant(load)} on {count(machine.cores, 'core')}"
+    return [f"Something else is running, or was a minute ago: {busy}."]
 
 
 def conclusion(band: float, time: float) -> str:

@@ -32,7 +32,8 @@ def headroom_answer(profile: Profile) -> str:
     if disturbed > _MOSTLY:
         return _not_judged(profile, disturbed)
     reached = "what this machine reached while other programs used it" if headroom.peaks.disturbed else _BEST
-    near = f"{share_percent(headroom.near_share)} of the time is within {plain(NEAR)}× of {reached}"
+    part = f"{share_percent(headroom.near_share)} of the time" if headroom.near_share else "No node"
+    near = f"{part} is within {plain(NEAR)}× of {reached}"
     if unknown >= _WORTH_NOTING:
         near += f", the limit of {share_percent(unknown)} is not known"
     if disturbed >= _WORTH_NOTING:
@@ -41,7 +42,7 @@ def headroom_answer(profile: Profile) -> str:
     operator, limit = max(pairs, key=lambda each: each[1].could_win_us)
     if limit.could_win_us < WORTH_WINNING * whole_us:
         return f"{near}; no operator is known to win {whole_percent(WORTH_WINNING)}."
-    won, of = _same_unit(limit.could_win_us, whole_us)
+    won, of = time_text(limit.could_win_us * 1e3), time_text(whole_us * 1e3)
     return f"{near}; {_nodes(profile, operator)} could win up to {won} of {of}."
 
 
@@ -66,13 +67,6 @@ def _nodes(profile: Profile, operator: OperatorTime) -> str:
     node = next(each for each in profile.nodes if each.op_name == operator.op_name)
     name = shortened(name_of(node.name), _NAME_LENGTH)
     return name if operator.op_name.lower() in name.lower() else f"{name} ({operator.op_name})"
-
-
-def _same_unit(part_us: float, whole_us: float) -> tuple[str, str]:
-    """`4.1 ms` and `11.9`, where both read best in the same unit; else each with its own."""
-    part, whole = time_text(part_us * 1e3), time_text(whole_us * 1e3)
-    number, unit = whole.split()
-    return (part, number) if part.endswith(f" {unit}") else (part, whole)
 
 
 def headroom_notes(profile: Profile) -> Iterator[str]:

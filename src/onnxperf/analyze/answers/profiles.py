@@ -8,8 +8,6 @@ from onnxperf.records.profiles import Profiles
 from onnxperf.wording.names import listed, name_of
 from onnxperf.wording.numbers import microseconds
 
-NO_VERDICT = "profiles have no verdict; `onnxperf bench` races the variants, `onnxperf diff` compares two node by node"
-
 
 def profiles_answer(record: Profiles) -> str:
     """The operator that takes the most time: one for all, or one for each."""

@@ -273,6 +273,7 @@ def _judged(series: HistorySeries, by: By | None, min_effect: float, several: in
             correlation=found.correlation if enough else None,
             yardstick_changes=_yardstick_changes(series, timed, min_effect, several),
         )
+        series = replace(series, level_ns=_level(series))
     noise = _noise([math.log(ns) for _, ns in timed], [each.index for each in series.changes])
     series = replace(series, noise=noise)
     return replace(series, answer=series_answer(series, by))
@@ -319,6 +320,16 @@ def _change(found: LevelChange, averaged: _Averaged) -> ChangePoint:
         **ratios,
         p_value=found.p_value,
     )
+
+
+def _level(series: HistorySeries) -> float | None:
+    """The level since the last change point; of all runs without one."""
+    import numpy as np
+
+    if series.changes:
+        return series.changes[-1].after_ns
+    logs = [math.log(ns) for _, ns in series.timed()]
+    return math.exp(float(without_outliers(np.asarray(logs)).mean())) if logs else None
 
 
 def _ratio(log: float) -> float:

@@ -338,7 +338,7 @@ def _case(
     _refuse_if_nothing_ran(case)
     parts = about_parts(case.subjects, {entry.model.label: cast_text(_types_cast(entry)) for entry in entries})
     counts_say = about_counts(case.subjects, case.baseline, case.min_effect)
-    said = " ".join(filter(None, [equality.sentence, case.answer, parts, counts_say]))
+    said = "\n".join(filter(None, [equality.sentence, case.answer, parts, counts_say]))
     return with_rates(replace(case, answer=said))
 
 

@@ -10,7 +10,7 @@ from onnxperf.options.functions import STORED, Server
 
 @command(STORED, Server, *PRINTED, common=("store", "host", "port", "token", "open"))
 def serve(*, typed: Typed) -> int:
-    """Show all runs in a browser: search, compare, history and reports, read-only.
+    """Show all runs in a browser: overview, reports, comparisons and histories, read-only.
 
     By default, only this machine can reach the page. Use --host to let others in, who then need a token. /api describes
     the same data as JSON. Press Ctrl-C to stop.
@@ -25,12 +25,12 @@ def serve(*, typed: Typed) -> int:
     onnxperf serve --host 0.0.0.0
     """
     from onnxperf.cli.browser import open_address
-    from onnxperf.serve.server import open_door, serve_store
+    from onnxperf.serve.server import listen, serve_store
 
     own, store = typed.own, typed.keywords.get("store")
-    door = open_door(store, own["host"], own["port"], own["token"])
-    print_text(door.url if typed.output.quiet else f"{door.place} is at {door.url} (press Ctrl-C to stop)")
+    listener = listen(store, own["host"], own["port"], own["token"])
+    print_text(listener.url if typed.output.quiet else f"{listener.place} is at {listener.url} (press Ctrl-C to stop)")
     if own["open"]:
-        open_address(door.url)
-    serve_store(store, door)
+        open_address(listener.url)
+    serve_store(store, listener)
     return exit_codes.DONE

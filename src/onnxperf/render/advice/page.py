@@ -207,7 +207,7 @@ def trials_charts(record: Advice) -> list[Chart]:
     trials = sorted(measured, key=lambda row: -(row.speedup or 0.0))
     helped = sum(each.outcome in FASTER for each in trials)
     summary = (
-        f"Speedups of {count(len(trials), 'candidate')} over the session as it is, with 95 % intervals for all candidates "
+        f"Speedups of {count(len(trials), 'candidate')} over the session as it is, with 95 % CI for all "
         f"together; {helped} helped. Right of 1 is faster; a trade saves CPU time or memory and is slower."
     )
     return forest_chart("What each remedy gave", summary, _COMPARED, trials, table=_trials(record))

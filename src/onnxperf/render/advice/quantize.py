@@ -96,7 +96,7 @@ def ways_charts(record: Quantization) -> list[Chart]:
     """The speedups of the search."""
     measured = sum(each.speedup is not None for each in record.ways)
     summary = (
-        f"Speedups of {count(measured, 'candidate')} to quantize the model in the search, with 95 % intervals; right of 1 is "
+        f"Speedups of {count(measured, 'candidate')} in the search, with 95 % CI; right of 1 is "
         "faster than what it raced against."
     )
     return forest_chart("Candidates in int8", summary, _ways(record), record.ways, table=ways_table(record))

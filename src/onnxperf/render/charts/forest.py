@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from msgspec import Struct
@@ -23,7 +23,7 @@ from onnxperf.render.charts.base import (
 from onnxperf.render.kit.comparison import Compared, comparison_table, ends_of, with_intervals
 from onnxperf.render.kit.table import On, Table
 from onnxperf.wording.names import name_of, visible
-from onnxperf.wording.numbers import interval, ratio
+from onnxperf.wording.numbers import factor, interval, ratio
 
 R = TypeVar("R")
 
@@ -53,6 +53,9 @@ class Mark(Struct, frozen=True):
     key: str = ""
     limit: float | None = None
     """Which of its values are accepted, if it has a limit of its own."""
+    below: str = ""
+    above: str = ""
+    """What lies beyond the ends of the axis: its value, or an end of its interval."""
 
 
 class Forest(Picture, frozen=True):
@@ -70,17 +73,24 @@ class Forest(Picture, frozen=True):
         return _AROUND + _ROW * max(len(self.marks), 1)
 
 
-def forest(
-    by: Compared[R],
-    rows: Sequence[R],
-    effect: float | None = None,
-    limit: Callable[[R], float | None] = lambda _row: None,
-) -> Forest:
+def forest(by: Compared[R], rows: Sequence[R], effect: float | None = None) -> Forest:
     """The comparisons that have a ratio."""
-    marks = [replace(_mark(by, row), limit=limit(row)) for row in rows if _sound(by.of(row).ratio)]
+    marks = [_mark(by, row) for row in rows if _sound(by.of(row).ratio)]
     low, high, is_log = _range(marks)
     ticks = log_ticks(low, high) if is_log else linear_ticks(low, high)
-    return Forest(marks, Axis(by.axis or by.ratio, low, high, is_log, ticks), effect)
+    return Forest(cut(marks, low, high), Axis(by.axis or by.ratio, low, high, is_log, ticks), effect)
+
+
+def cut(marks: Sequence[Mark], low: float, high: float) -> list[Mark]:
+    """The same marks with words for what lies beyond the ends of the axis."""
+    return [
+        replace(
+            mark,
+            below=factor(mark.value if mark.value < low else mark.low) if mark.low < low else "",
+            above=factor(mark.value if mark.value > high else mark.high) if mark.high > high else "",
+        )
+        for mark in marks
+    ]
 
 
 def forest_chart(
@@ -91,13 +101,12 @@ def forest_chart(
     effect: float | None = None,
     table: Table[Any] | None = None,
     on: On = "all",
-    limit: Callable[[R], float | None] = lambda _row: None,
 ) -> list[Chart]:
     """A chart of comparisons with their table behind it; none if no comparison has a ratio."""
-    drawn = forest(by, rows, effect, limit)
+    drawn = forest(by, rows, effect)
     if not drawn.marks:
         return []
-    shown = comparison_table(by, rows) if table is None else with_intervals(table, by, rows)
+    shown = comparison_table(by, rows) if table is None else with_intervals(table, by, rows, effect)
     return [Chart(title, summary, [Layer(drawn)], shown, on=on)]
 
 
@@ -125,6 +134,7 @@ def _mark(by: Compared[R], row: R) -> Mark:
         label=visible(label),
         words="\n".join(visible(each) for several in filter(None, words) for each in several.split("\n")),
         key=visible(by.link(row)) if by.link is not None else "",
+        limit=by.limit(row) if by.limit is not None else None,
     )
 
 

@@ -58,6 +58,8 @@ class Compared(NamedTuple, Generic[R]):
     format: Format = RATIO
     more: Sequence[Column[R]] = ()
     """Further columns, behind the verdict."""
+    limit: Callable[[R], float | None] | None = None
+    """Which ratio is accepted, if rows have limits of their own."""
     axis: str = ""
     """What a chart calls the ratio, such as "new / baseline"; by default its heading."""
     color: Callable[[R], int] | None = None
@@ -101,22 +103,27 @@ def ratio_columns(by: Compared[R]) -> list[Column[R]]:
     ]
 
 
-def interval_column(by: Compared[R], rows: Sequence[R]) -> Column[R]:
+def interval_column(by: Compared[R], rows: Sequence[R], effect: float | None = None) -> Column[R]:
     """Intervals as a forest inside the rows: on pages, and on screens with room for it."""
-    figure = interval_figures(map(by.of, rows))
+    limit: Callable[[R], float | None] = by.limit or (lambda _row: None)
+    figure = interval_figures(map(by.of, rows), map(limit, rows), effect or 0.0)
 
     def styled(row: R) -> str:
         return VERDICT_STYLES.get(by.said(row), "")
 
     look: dict[str, Any] = {"width": 100, "untitled": True, "style": by.style or styled}
-    return for_screens("interval", lambda row: by.of(row).ratio, RATIO, figure=lambda row: figure(by.of(row)), **look)
+    return for_screens(
+        "interval", lambda row: by.of(row).ratio, RATIO, figure=lambda row: figure(by.of(row), limit(row)), **look
+    )
 
 
-def with_intervals(table: Table[Any], by: Compared[Any], rows: Sequence[Any]) -> Table[Any]:
+def with_intervals(
+    table: Table[Any], by: Compared[Any], rows: Sequence[Any], effect: float | None = None
+) -> Table[Any]:
     """The table with these intervals in its rows, unless it has graphics already."""
     if any(column.figure is not None for column in table.columns):
         return table
-    return table._replace(columns=[*table.columns, interval_column(by, rows)])
+    return table._replace(columns=[*table.columns, interval_column(by, rows, effect)])
 
 
 def comparison_columns(by: Compared[R]) -> list[Column[R]]:

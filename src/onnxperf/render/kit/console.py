@@ -147,7 +147,7 @@ def _sentence(text: str, style: str = "") -> Text:
 
 
 def _broken(text: Text, console: Console, indent: int = 0) -> Text:
-    """The text on as many lines as it needs; a number stays on the line of its unit, an interval on that of its name."""
+    """The text on as many lines as it needs; a number stays on the line of its unit."""
     joined = text.copy()
     joined.plain = _WITHIN.sub(_JOIN, text.plain)
     lines = joined.wrap(console, max(console.width - indent, 1))

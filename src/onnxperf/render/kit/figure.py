@@ -8,9 +8,10 @@ from typing import Literal, NamedTuple, TypeGuard
 
 from onnxperf.records.comparison import Comparison
 
-Shape = Literal["one", "range", "point", "below", "above", "before", "bar", "after"]
-"""The line at 1, an interval, a value, one beyond either end; a bar and what stands before and after it."""
-_LINES: dict[Shape, str] = {"one": "│", "range": "─", "point": "●", "below": "◂", "above": "▸"}
+Shape = Literal["band", "one", "limit", "range", "point", "below", "above", "before", "bar", "after"]
+"""What does not matter, the line at 1, a limit, an interval, a value, what is beyond either end; a bar and what stands
+before and after it."""
+_LINES: dict[Shape, str] = {"one": "│", "limit": "┃", "range": "─", "point": "●", "below": "◂", "above": "▸"}
 _FILLS: dict[Shape, str] = {"before": "░", "bar": "█", "after": "▒"}
 _INTERVAL_CELLS, _BAR_CELLS = 9, 12
 _WIDEST = 2.0
@@ -37,6 +38,8 @@ class Figure(NamedTuple):
         """The marks as characters."""
         signs = [" "] * self.cells
         for shape, start, end in self.marks:
+            if shape == "band":
+                continue  # characters are too wide for it
             if shape in _FILLS:
                 places, sign = range(round(self.cells * start), round(self.cells * end)), _FILLS[shape]
             else:
@@ -66,31 +69,42 @@ def change_figure(before: float, after: float) -> Figure:
     return Figure([mark for mark in marks if mark.end > mark.start])
 
 
-def interval_figures(comparisons: Iterable[Comparison]) -> Callable[[Comparison], Figure]:
-    """Draws ratios with their intervals on one logarithmic axis for all of these, with a line at 1."""
-    low, high = _range(comparisons)
-    return lambda comparison: _interval(comparison, low, high)
+def interval_figures(
+    comparisons: Iterable[Comparison], limits: Iterable[float | None] = (), effect: float = 0.0
+) -> Callable[[Comparison, float | None], Figure]:
+    """Draws ratios with their intervals on one logarithmic axis for all of these, with a line at 1.
 
+    Around it is a band of what does not matter; a row may have a limit of its own.
+    """
+    low, high = _range(comparisons, limits, effect)
 
-def _range(comparisons: Iterable[Comparison]) -> tuple[float, float]:
-    ends = (value for each in comparisons for value in (each.ratio, each.low, each.high))
-    values = [value for value in ends if _is_sound(value)]
-    low, high = min([1.0, *values]), max([1.0, *values])
-    return max(low, 1 / _WIDEST) / 1.02, min(high, _WIDEST) * 1.02
-
-
-def _interval(comparison: Comparison, low: float, high: float) -> Figure:
     def place(value: float) -> float:
         return math.log(min(max(value, low), high) / low) / math.log(high / low)
 
-    ratio = comparison.ratio
-    if not _is_sound(ratio):
-        return Figure(cells=_INTERVAL_CELLS)
-    marks = [Mark("one", place(1.0), place(1.0))]
-    if _is_sound(comparison.low) and _is_sound(comparison.high):
-        marks.append(Mark("range", place(comparison.low), place(comparison.high)))
-    shape: Shape = "below" if ratio < low else "above" if ratio > high else "point"
-    return Figure([*marks, Mark(shape, place(ratio), place(ratio))], _INTERVAL_CELLS)
+    behind = [Mark("band", place(1 / (1 + effect)), place(1 + effect))] if effect > 0 else []
+    behind.append(Mark("one", place(1.0), place(1.0)))
+
+    def figure(comparison: Comparison, limit: float | None) -> Figure:
+        value = comparison.ratio
+        if not _is_sound(value):
+            return Figure(cells=_INTERVAL_CELLS)
+        marks = [*behind, *([Mark("limit", place(limit), place(limit))] if _is_sound(limit) else [])]
+        ends = [each for each in (comparison.low, comparison.high) if _is_sound(each)]
+        if len(ends) == len(("low", "high")):
+            marks.append(Mark("range", place(ends[0]), place(ends[1])))
+        marks += [Mark("point", place(value), place(value))] if low <= value <= high else []
+        marks += [Mark("below", 0.0, 0.0)] if min([value, *ends]) < low else []
+        marks += [Mark("above", 1.0, 1.0)] if max([value, *ends]) > high else []
+        return Figure(marks, _INTERVAL_CELLS)
+
+    return figure
+
+
+def _range(comparisons: Iterable[Comparison], limits: Iterable[float | None], effect: float) -> tuple[float, float]:
+    ends = (value for each in comparisons for value in (each.ratio, each.low, each.high))
+    values = [value for value in (*ends, *limits) if _is_sound(value)]
+    low, high = min([1 / (1 + effect), *values]), max([1 + effect, *values])
+    return max(low, 1 / _WIDEST) / 1.02, min(high, _WIDEST) * 1.02
 
 
 def _is_sound(value: float | None) -> TypeGuard[float]:

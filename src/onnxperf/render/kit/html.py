@@ -38,7 +38,7 @@ def _part(part: Part) -> str:
             return _paragraph(" · ".join([name_of(part.name), *filter(None, part.facts)]), "bold")
         case Flow() | Foot():
             return _paragraph(" · ".join(filter(None, part.parts)), "dim" if isinstance(part, Foot) else "")
-        case Line():
+        case Line() if not part.width:
             return _paragraph(part.text, part.style, f";margin-left:{part.indent}ch" if part.indent else "")
         case Verbatim():
             lines = "\n".join(map(visible, part.text.split("\n")))

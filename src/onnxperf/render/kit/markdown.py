@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from onnxperf.render.kit.page import (
     Answer,
@@ -57,6 +58,8 @@ def part_markdown(part: Part, spell: Spell = str) -> str:
             )
         case Flow() | Foot():
             return _started(" · ".join(map(shown, filter(None, part.parts))))
+        case Line() if part.width:
+            return ""  # it explains columns that are folded away
         case Line():
             return f"- {_started(shown(part.text))}" if part.indent else _started(shown(part.text))
         case Verbatim():
@@ -68,6 +71,11 @@ def part_markdown(part: Part, spell: Spell = str) -> str:
         case Table():
             return "\n\n".join(_table(grid_of(part, figures=False).mapped(spell)))
     return ""
+
+
+def table_markdown(table: Table[Any]) -> str:
+    """All columns of a table, as a file has them."""
+    return "\n".join(_grid(grid_of(table))) + "\n"
 
 
 def _table(grid: Grid) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from onnxperf.records.memory import Memory, MemoryCase
 from onnxperf.render.kit.machine import cpu_text, thread_texts, used_versions
-from onnxperf.render.kit.page import GAP, Amount, Heading, Line, Page, Panes, Part, Section, answered
+from onnxperf.render.kit.page import GAP, Amount, Heading, Line, Page, Panes, Part, Section, Tabs, answered
 from onnxperf.render.kit.table import Table
 from onnxperf.render.memory.charts import case_curves, case_growth, peaks_chart
 from onnxperf.render.memory.tables import SAMPLED, bytes_table, pages_table, peaks_table
@@ -53,7 +53,7 @@ def _parts(case: MemoryCase, record: Memory) -> Iterator[Part]:
     tables: list[Table[Any]] = [pages_table(case)]
     tables += [bytes_table(case, each) for each in case.subjects if each.breakdown is not None]
     yield from (table._replace(on="screen") for table in tables)
-    yield Panes(tables)
+    yield Tabs(tables)
 
 
 def _legend(case: MemoryCase, record: Memory) -> list[str]:

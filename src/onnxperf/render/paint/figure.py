@@ -59,6 +59,16 @@ def draw_on(ax: Any, charts: Sequence[Chart], topic: str) -> Any:
     return ax
 
 
+def quiet(axes: Axes) -> Axes:
+    """Axes that a notebook does not describe below the picture that it shows."""
+    axes._ipython_display_ = _nothing  # type: ignore[attr-defined]
+    return axes
+
+
+def _nothing() -> None:
+    """What is displayed of axes."""
+
+
 def figure_bytes(figure: Figure, form: Literal["png", "svg"]) -> bytes:
     """The figure as PNG or SVG; it is closed by that."""
     picture = io.BytesIO()

@@ -15,7 +15,7 @@ from onnxperf.render.paint.words import SMALL, height_of, width_of
 
 _GAP = 1.5
 """Points around words that stay free."""
-_NEAR = 7.0
+_NEAR = 9.0
 """Points from a place to its words from which on a line leads there."""
 
 _OWN = 10.0

@@ -52,7 +52,7 @@ _SIGNS: dict[Symbol, dict[str, Any]] = {
     "down": {"marker": CARETDOWN, "markersize": 5},
     "diamond": {"marker": "D", "markersize": 4.2},
 }
-_CENTERED: dict[Symbol, dict[str, Any]] = dict.fromkeys(("peak", "sampled"), {"marker": "v", "markersize": 5})
+_CENTERED: dict[Symbol, dict[str, Any]] = {key: {"marker": "v", "markersize": 5} for key in ("peak", "sampled")}
 """What looks different in a legend: in the middle of its line, not above its place."""
 _MEANINGS: dict[Symbol, str] = {
     "peak": "peak",

@@ -51,14 +51,14 @@ _AROUND = (2.0, 3.0)
 # ---------------------------------------------------------------- tables
 
 
-def headroom_tables(profile: Profile, top: int) -> list[Table[Any]]:
+def headroom_tables(profile: Profile, top: int, with_sources: bool = True) -> list[Table[Any]]:
     """Per operator, then what could win the most; none in a profile without limits."""
     if not has_headroom(profile):
         return []
     tables = [_operators_table(profile, max(top, MOST_OPERATORS))]
     if top:
         tables += [costly_headroom_table(profile, top), _modules_table(profile, top)]
-        tables += [_sources_table(profile, top)] if _is_changed(profile) else []
+        tables += [_sources_table(profile, top)] if with_sources and _is_changed(profile) else []
     return [table for table in tables if table.rows]
 
 

@@ -190,7 +190,9 @@ def memory_summary(record: NodeMemories) -> str:
     """The peak of onnxruntime's arena, what is in use before any node runs, and what the arena held."""
     peak = max(record.nodes, key=lambda node: node.in_use_bytes or 0)
     held = max((node.held_bytes or 0 for node in record.nodes), default=0)
-    words = f"Memory of onnxruntime's arena: the most in use is {size(peak.in_use_bytes)}, when {memory_label(peak)} ends."
+    words = (
+        f"Memory of onnxruntime's arena: the most in use is {size(peak.in_use_bytes)}, when {memory_label(peak)} ends."
+    )
     return f"{words} {_levels_text(record, held)}".strip()
 
 

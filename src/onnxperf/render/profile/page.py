@@ -73,7 +73,7 @@ def _amount(profile: Profile) -> Amount:
 def _on_screen(profile: Profile, top: int) -> dict[str, Sequence[Any]]:
     """Each list once: with what could be won, if that was judged."""
     if has_headroom(profile):
-        return {"Headroom": headroom_tables(profile, top), "Original model": _gone(profile)}
+        return {"Headroom": headroom_tables(profile, top, with_sources=False), "Original model": _gone(profile)}
     return {
         "Operators": _operators(profile, top),
         "Nodes": _nodes(profile, top),
@@ -82,7 +82,7 @@ def _on_screen(profile: Profile, top: int) -> dict[str, Sequence[Any]]:
 
 
 def profile_facts(profile: Profile) -> list[str]:
-    """Where it was measured."""
+    """If it was measured."""
     machine = profile.machine
     return [
         *session_facts(profile.session),

@@ -8,7 +8,7 @@ from typing import Any
 from onnxperf.records.check import Check, Difference
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BLUE, LOG_FROM, RED, Chart
-from onnxperf.render.kit.column import FLAG, NAME, NUMBER, WHOLE, Column, Format, for_files
+from onnxperf.render.kit.column import FLAG, NAME, NUMBER, WHOLE, Column, Format, bar_column, for_files
 from onnxperf.render.kit.page import GAP, Heading, Line, Page, Section, answered
 from onnxperf.render.kit.table import Table
 from onnxperf.wording.names import name_of, with_reasons
@@ -60,30 +60,11 @@ def differences_parts(check: Check) -> list[Any]:
 
 def differences_table(check: Check) -> Table[Difference]:
     """A row per output; those that differ are yellow, as everywhere."""
-    return Table(DIFFERENCE, check.outputs, style=lambda row: "" if row.equal else "yellow")
-
-
-DIFFERENCE: list[Column[Difference]] = [
-    Column("name", "output", lambda row: row.name, NAME, room=16),
-    Column("equal", "", lambda row: row.equal, FLAG, text=lambda row: _verdict(row), untitled=True),
-    for_files("elements", lambda row: row.elements, WHOLE),
-    Column(
-        "differing",
-        "differing",
-        lambda row: row.differing,
-        WHOLE,
-        text=lambda row: _how_many(row),
-    ),
-    for_files("differs_by", lambda row: row.differs_by, NUMBER),
-    for_files("differs_at", lambda row: row.differs_at),
-    Column("max_absolute", "max abs", lambda row: row.max_absolute, NUMBER),
-    Column("max_relative", "max rel", lambda row: row.max_relative, NUMBER, 60),
-    Column("max_ulp", "max ULP", lambda row: row.max_ulp, NUMBER, 80),
-    Column("nans", "NaN", lambda row: row.nans, _BOTH, 100),
-    Column("infinities", "inf", lambda row: row.infinities, _BOTH, 100),
-    for_files("reason", lambda row: row.reason),
-]
-"""What is known of each output."""
+    return Table(
+        [*DIFFERENCE, bar_column(lambda row: row.max_absolute, check.outputs)],
+        check.outputs,
+        style=lambda row: "" if row.equal else "yellow",
+    )
 
 
 def _verdict(difference: Difference) -> str:
@@ -95,6 +76,29 @@ def _how_many(difference: Difference) -> str:
     if not difference.equal and not difference.differing:
         return NOTHING
     return f"{grouped(difference.differing)} of {grouped(difference.elements)}"
+
+
+DIFFERENCE: list[Column[Difference]] = [
+    Column("name", "output", lambda row: row.name, NAME, room=16),
+    Column("equal", "", lambda row: row.equal, FLAG, text=_verdict, untitled=True),
+    for_files("elements", lambda row: row.elements, WHOLE),
+    Column(
+        "differing",
+        "differing",
+        lambda row: row.differing,
+        WHOLE,
+        text=_how_many,
+    ),
+    for_files("differs_by", lambda row: row.differs_by, NUMBER),
+    for_files("differs_at", lambda row: row.differs_at),
+    Column("max_absolute", "max abs", lambda row: row.max_absolute, NUMBER),
+    Column("max_relative", "max rel", lambda row: row.max_relative, NUMBER, 60),
+    Column("max_ulp", "max ULP", lambda row: row.max_ulp, NUMBER, 80),
+    Column("nans", "NaN", lambda row: row.nans, _BOTH, 100),
+    Column("infinities", "inf", lambda row: row.infinities, _BOTH, 100),
+    for_files("reason", lambda row: row.reason),
+]
+"""What is known of each output."""
 
 
 def differences_charts(check: Check) -> list[Chart]:

@@ -87,9 +87,10 @@ def search_text(plan: EinsumPlan) -> str:
 
 
 def winner_texts(plan: EinsumPlan) -> list[str]:
-    """The chosen graph, and the equation in its letter order."""
+    """The chosen graph, unless the answer names it, and the equation in its letter order."""
     order = f"letter order of {plan.best_equation}" if plan.best_equation else ""
-    return [text for text in (f"Chosen graph: {plan.graph}", order) if text]
+    graph = "" if plan.graph in plan.answer else f"Chosen graph: {plan.graph}"
+    return [text for text in (graph, order) if text]
 
 
 def plan_notes(plan: EinsumPlan) -> list[str]:
@@ -98,8 +99,8 @@ def plan_notes(plan: EinsumPlan) -> list[str]:
 
 
 def shapes_words(shapes: Sequence[Sequence[int]]) -> str:
-    """Shapes as `20x20, 20x5`; one without dimensions is a scalar."""
-    return ", ".join("x".join(map(str, shape)) if shape else "scalar" for shape in shapes)
+    """Shapes as `20×20, 20×5`; one without dimensions is a scalar."""
+    return ", ".join("×".join(map(str, shape)) if shape else "scalar" for shape in shapes)
 
 
 # ---------------------------------------------------------------- the race
@@ -162,11 +163,10 @@ def _style(plan: EinsumPlan, subject: Subject) -> str:
 
 
 def _below(plan: EinsumPlan, row_notes: Sequence[str]) -> list[Line]:
-    """Notes on rows, and why some failed; a page has them as warnings."""
-    # What is ok and undecided has its reason in the answer.
-    failed = [subject for subject in _subjects(plan) if subject.status != "ok"]
-    reasons = with_reasons((subject.name, subject.reason) for subject in failed)
-    return [Line(text, "dim", on="screen") for text in (*row_notes, *reasons)]
+    """Notes on rows, and why some failed or are undecided; a page has them as warnings."""
+    failed = [each for each in _subjects(plan) if each.status != "ok" or each.verdict == "undecided"]
+    told = [(each.name, each.reason) for each in failed if each.reason not in plan.answer]
+    return [Line(text, "dim", on="screen") for text in (*row_notes, *with_reasons(told))]
 
 
 def winner_of(plan: EinsumPlan) -> Subject | None:

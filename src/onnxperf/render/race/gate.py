@@ -71,7 +71,7 @@ def limits_charts(record: Gate) -> list[Chart]:
         f"{_controls(record)}"
     )
     rows: Sequence[GateRow] = [*ratios, *record.controls]
-    return forest_chart("Ratios and limits", summary, COMPARED, rows, table=limits_table(record), limit=_limit)
+    return forest_chart("Ratios and limits", summary, COMPARED, rows, table=limits_table(record))
 
 
 def _rows(record: Gate) -> Sequence[GateRow]:
@@ -102,6 +102,11 @@ def _limit(row: GateRow) -> float | None:
     return row.limit if isinstance(row, GateLimit) else None
 
 
+def _limit_text(row: GateRow) -> str:
+    """With all of its digits; a control has none."""
+    return "" if (limit := _limit(row)) is None else significant(limit, 4)
+
+
 COMPARED: Compared[GateRow] = Compared(
     name=lambda row: " ".join(filter(None, [_measure(row), dims_text(row.dims)])),
     of=_compared,
@@ -110,11 +115,12 @@ COMPARED: Compared[GateRow] = Compared(
     key="ratio",
     ratio="new / baseline",
     verdict="outcome",
+    limit=_limit,
     before=("baseline", "baseline"),
     after=("new", "new"),
     amount_text=lambda row, amount: _AMOUNTS[_measure(row)](amount),
     format=FACTOR,
-    more=(Column("limit", "limit", _limit, FACTOR),),
+    more=(Column("limit", "limit", _limit, FACTOR, text=_limit_text),),
     color=_color,
     tooltip=lambda row: "" if _limit(row) is None else f"limit {significant(_limit(row) or 0.0, 4)}",
 )

@@ -25,7 +25,7 @@ from onnxperf.render.kit.column import (
 from onnxperf.render.kit.comparison import STATUS_STYLES, Compared, ratio_columns
 from onnxperf.render.kit.page import Heading, Line, Page, Section, answered
 from onnxperf.render.kit.table import Table
-from onnxperf.render.race.history_chart import MOST_POINTS, MOST_SERIES, series_chart
+from onnxperf.render.race.history_chart import MOST_POINTS, MOST_SERIES, series_chart, sights_of
 from onnxperf.wording.names import dims_text, visible
 from onnxperf.wording.numbers import count, hundredths, percent, probability
 
@@ -77,7 +77,11 @@ def _verdict(record: History) -> str:
 def history_charts(record: History) -> list[Chart]:
     """The times of every series from run to run."""
     measured = [each for each in record.series if each.timed()][:MOST_SERIES]
-    return [series_chart(each, record, series_points_table(each)) for each in measured]
+    sights = sights_of(measured) if measured else []
+    return [
+        series_chart(each, record, series_points_table(each), sight)
+        for each, sight in zip(measured, sights, strict=True)
+    ]
 
 
 def _charts(record: History) -> list[Section]:

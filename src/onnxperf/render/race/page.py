@@ -41,10 +41,11 @@ def verdict_of(case: Case) -> str:
     rivals = [each for each in case.subjects if each.speedup is not None and each.verdict != "baseline"]
     if not any(each.time_ns is not None for each in case.subjects):
         return "failed"
-    found = {each.verdict or "undecided" for each in rivals}
+    found = {each.verdict or "undecided" for each in rivals if each.status == "ok"}
     if "faster" in found or (len(rivals) > 1 and found == {"slower"}):
         return "fastest"
-    return next((each for each in ("undecided", "slower", "equivalent") if each in found), "")
+    differs = "differs" if any(each.status == "differs" for each in case.subjects) else ""
+    return next((each for each in ("undecided", "slower", "equivalent") if each in found), differs)
 
 
 def race_facts(subjects: Sequence[Subject], machine: Machine) -> list[str]:

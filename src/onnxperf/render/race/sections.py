@@ -29,7 +29,7 @@ from onnxperf.render.race.subjects import (
     ranked,
 )
 from onnxperf.wording.names import dims_text, listed, name_of, visible, with_reasons
-from onnxperf.wording.numbers import count, duration
+from onnxperf.wording.numbers import count, duration, plain
 
 Cases = Mapping[str, Case]
 """Cases by what the select box calls them."""
@@ -138,8 +138,10 @@ def _summary(cases: Sequence[Case], baselines: str) -> str:
         f"Speedups of {count(len(subjects), 'subject')}{_where(len(cases))}{intervals}; "
         f"{count(decided, 'difference')} beyond the noise. Right of 1 is faster than {baselines}."
     ]
-    if any(case.min_effect for case in cases):
-        said.append("Differences within the gray band around 1 do not matter.")
+    effects = {case.min_effect for case in cases if case.min_effect}
+    if effects:
+        below = f"{plain(100 * effects.pop())} %" if len(effects) == 1 else "the limit of their case"
+        said.append(f"Differences below {below}, the gray band around 1, do not matter.")
     return " ".join(said)
 
 

@@ -27,7 +27,7 @@ from onnxperf.render.kit.comparison import STATUS_STYLES, VERDICT_STYLES, Compar
 from onnxperf.render.kit.figure import Figure, share_figure
 from onnxperf.render.kit.table import Table
 from onnxperf.wording.names import name_of
-from onnxperf.wording.numbers import duration, grouped, whole_percent
+from onnxperf.wording.numbers import NOTHING, duration, grouped, whole_percent
 from onnxperf.wording.verdicts import faced
 
 CASE = "case"
@@ -82,7 +82,7 @@ def subject_of(row: Raced) -> Subject:
 def subject_link(row: Raced) -> str:
     """What a row stands for elsewhere on a page: a subject, of a case if there are several."""
     subject = f"subject {name_of(row.subject.name)}"
-    return f"{case_link(row.label)}\n{subject}" if row.label else subject
+    return f"{case_link(row.label)} | {subject}" if row.label else subject
 
 
 def case_link(label: str) -> str:
@@ -137,6 +137,11 @@ def _outcome_style(subject: Subject) -> str:
     return styles.get(outcome_of(subject), "" if subject.status == "ok" else "red")
 
 
+def _if_comparable(text: Callable[[Subject], str], other: str = NOTHING) -> Callable[[Subject], str]:
+    """The speed of what computes something else is not compared."""
+    return lambda subject: text(subject) if subject.status != "differs" else other
+
+
 _SHOWN = Compared(name=COMPARED.name, of=COMPARED.of, word=outcome_of, style=_outcome_style)
 _RATIO, _WITHIN, _OUTCOME = ratio_columns(_SHOWN)
 COLUMNS: list[Column[Subject]] = [
@@ -153,8 +158,8 @@ COLUMNS: list[Column[Subject]] = [
     *field_columns(Subject, ("p99_low_ns", "p99_high_ns")),
     _field("max_ns", "max", NS, 180),
     _field("items_per_s", "items/s", RATE, 98),
-    _RATIO,
-    _WITHIN,
+    _RATIO._replace(text=_if_comparable(_SHOWN.ratio_text)),
+    _WITHIN._replace(text=_if_comparable(_SHOWN.interval_text, "")),
     _OUTCOME._replace(value=attrgetter("verdict")),
     *field_columns(Subject, ("status",)),
     *field_columns(Subject, ("reason",)),
@@ -244,7 +249,8 @@ def race_table(rows: Sequence[Raced]) -> Table[Raced]:
     alone = all(row.subject.verdict in ("baseline", None) for row in rows)
     if alone:
         columns = [_ALONE[each.key](each) if each.key in _ALONE else each for each in columns]
-    forest = [] if alone else [interval_column(RACED, rows)]
+    effect = max((row.case.min_effect or 0.0 for row in rows), default=0.0)
+    forest = [] if alone else [interval_column(RACED, rows, effect)]
     return Table([CASE_COLUMN, *(column.of(subject_of) for column in columns), *forest], rows, link=subject_link)
 
 

@@ -77,13 +77,13 @@ def lines_panes(panels: Sequence[SweepPanel], models: Sequence[SweepModel]) -> l
 def _multiples(dim: str, panel: SweepPanel, looks: Looks, several: bool) -> list[Chart]:
     slices = _slices(dim, panel)
     every = [line for cases in slices.values() for line in _lines(dim, panel, cases, looks)]
-    whole, found = _plot(dim, every), []
+    found = []
     for size, cases in list(slices.items())[:_MOST_MULTIPLES]:
         lines = _lines(dim, panel, cases, looks)
         places = [place for line in lines for _, place in line.places]
         if not _times(places):
             continue
-        picture = replace(_plot(dim, lines), x=whole.x, y=whole.y, tall=_SMALL)
+        picture = replace(_plot(dim, lines, every), tall=_SMALL)
         title = ", ".join(filter(None, [panel.title if several else "", f"time over {name_of(dim)}", size]))
         found.append(chart(capital(title), _summary(dim, places), picture, Table([], [])))
     return found
@@ -142,18 +142,21 @@ def _lines(
 # ---------------------------------------------------------------- the picture
 
 
-def _plot(dim: str, lines: Sequence[_Line]) -> Plot:
-    sizes = sorted({size for line in lines for size, _ in line.places})
-    times = [place.ns for line in lines for _, place in line.places if place.ns is not None]
-    ends = [end for line in lines for _, place in line.places for end in place.ends or () if end > 0]
-    failed = [line for line in lines if any(place.ns is None for _, place in line.places)]
+def _plot(dim: str, lines: Sequence[_Line], among: Sequence[_Line] = ()) -> Plot:
+    """Some lines on the axes of all `among` which they are, with a lane on top for each name that failed."""
+    every = among or lines
+    sizes = sorted({size for line in every for size, _ in line.places})
+    places = [place for line in every for _, place in line.places]
+    times, ends = _times(places), [end for place in places for end in place.ends or () if end > 0]
+    failed = list(dict.fromkeys(line.label for line in every if any(place.ns is None for _, place in line.places)))
     tops = _lanes([*times, *ends], len(failed))
     y = Axis("nothing was measured", 0.0, 1.0)
     if times:
         # Of a logarithmic axis, the middle reads best.
         unit = time_unit([(min(times) * max(times)) ** 0.5])
         y = axis_of("time per call", [*times, *ends, *tops], unit, from_zero=True)
-    marks = [mark for line, top in zip(failed, tops, strict=True) for mark in _crosses(line, top)]
+    lanes = dict(zip(failed, tops, strict=True))
+    marks = [mark for line in lines if line.label in lanes for mark in _crosses(line, lanes[line.label])]
     return Plot(x=_size_axis(dim, sizes), y=y, series=[_series(line, y) for line in lines], marks=marks, tall=_TALL)
 
 

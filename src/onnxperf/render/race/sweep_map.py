@@ -26,6 +26,7 @@ from onnxperf.render.race.sweep_cells import (
     place_columns,
 )
 from onnxperf.render.race.sweep_matrix import FULL, MOST_ROWS, Frame, Looks, cases_text, frames_of, over_two, places_of
+from onnxperf.wording.code import without_marks
 from onnxperf.wording.names import name_of, shortened, visible
 from onnxperf.wording.numbers import NOTHING, count, interval, ratio
 from onnxperf.wording.spans import in_one, kind_of
@@ -181,7 +182,7 @@ def _duel_map(frame: Frame, judge: Judge, baseline: str, looks: Looks, links: Li
     duels = [each.duel for each in said]
     if any(duel.verdict == "equivalent" for duel in duels):
         legend.append(MatrixLegend("equally fast", GREY, _EQUAL))
-    legend += [MatrixLegend(text, GREY, _UNDECIDED) for text in _undecided_texts(duels)]
+    legend += [MatrixLegend(text, _pale(said, looks), _UNDECIDED) for text in _undecided_texts(duels)]
     if any(not duel.speedup for duel in duels):
         legend.append(MatrixLegend("not compared", failed=True))
     return frame.matrix(_cells(frame, said, looks, links), legend)
@@ -196,7 +197,7 @@ def _winner_map(frame: Frame, judged: Mapping[int, _Judged], looks: Looks, links
     ]
     won = {row.winner for row in rows}
     legend = [MatrixLegend(f"{name_of(name)} wins", look.color, FULL) for name, look in looks.items() if name in won]
-    legend += [MatrixLegend("no winner", GREY, _UNDECIDED)] if None in won else []
+    legend += [MatrixLegend("no winner", _pale(said, looks), _UNDECIDED)] if None in won else []
     return frame.matrix(_cells(frame, said, looks, links), legend)
 
 
@@ -246,12 +247,18 @@ def _look(said: _Said, looks: Looks) -> dict[str, Any]:
     return {"text": f"{ratio(duel.speedup)} ?", "small": small, "color": color, "strength": _UNDECIDED}
 
 
+def _pale(said: Sequence[_Said], looks: Looks) -> int:
+    """The color of what is undecided: that of who seems faster, gray if that is not always the same."""
+    leading = {each.leading for each in said if each.winner is None and each.duel.verdict == "undecided"}
+    return looks[leading.pop()].color if len(leading) == 1 else GREY
+
+
 def _duel_words(place: Place, duel: Duel, baseline: str) -> str:
     lines = [f"{name_of(place.name)} against {name_of(baseline)}"]
     if duel.speedup:
         lines.append(f"{ratio(duel.speedup)} {duel.verdict or ''}")
         lines += [f"95 % CI {interval(duel.low, duel.high)}"] if duel.low is not None else []
-        lines += [visible(duel.reason)] if duel.verdict == "undecided" else []
+        lines += [without_marks(visible(duel.reason))] if duel.verdict == "undecided" else []
     elif not place.word:
         lines.append(place._replace(name=baseline).failure)
     return place.told(*lines)
@@ -272,7 +279,7 @@ def _undecided_texts(duels: Iterable[Duel]) -> list[str]:
             found.setdefault(kind_of(duel.reason), []).append(duel.reason)
     reasons = sorted(found.values(), key=len, reverse=True)
     texts = [
-        f"? undecided in {count(len(alike), 'cell')}: {shortened(visible(in_one(alike)), _REASON)}"
+        f"? undecided in {count(len(alike), 'cell')}: {shortened(without_marks(visible(in_one(alike))), _REASON)}"
         for alike in reasons[:_MOST_REASONS]
     ]
     rest = sum(map(len, reasons[_MOST_REASONS:]))

@@ -36,13 +36,15 @@ def stack_page(
     """The busiest functions; the tree, which a record from a store lacks; the memory taken, the answer, the notes."""
     facts = [record.runtime, record.call or "", count(record.calls, "call")]
     allocations = allocation_parts(record.allocations, top) if record.allocations is not None else []
-    flame = [*tree_charts(record), *([_HINT] if record.frames else []), tree_functions_table(record, functions)]
+    flame = [*tree_charts(record), *([_HINT] if record.frames else [])]
+    in_flame = [tree_functions_table(record, functions), *([tree] if tree is not None else [])]
     shown = [GAP, Line(_TREE, "bold"), tree] if tree is not None else []
     return [
         Heading(record.name, facts),
         Section("Functions", [*self_charts(record, "page"), functions_table(record, top, "screen")]),
         Section("Tree", shown, on="screen"),
-        Section("Tree of calls", [*flame, *([tree] if tree is not None else [])], on="page"),
+        Section("Tree of calls", flame, on="page"),
+        Section("Tree and its functions as text", in_flame, "page", folded=True),
         Section("Compiled functions", _native_parts(record, top, samples)),
         Section("Memory that is taken", allocations),
         *answered(record.answer, record.notes, amount=(duration(record.call_ns), "per call")),

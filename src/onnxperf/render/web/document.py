@@ -41,6 +41,7 @@ ON_PHONES = 4
 """The same on a phone."""
 STATIC_ROWS = 300
 """Rows of a table that are in the page itself; further ones are made by the script when they are wanted."""
+_LIBRARY = "vendor/echarts.min.js"
 _HERE = files(__package__)
 
 
@@ -51,6 +52,8 @@ class PageFrame(NamedTuple):
     """Words and addresses of its other pages; the first is its start."""
     facts: Sequence[str] = ()
     """What it knows about what is shown."""
+    library: str = ""
+    """Address of the chart library [default: it is in the page]."""
 
 
 class WebPage(NamedTuple):
@@ -71,9 +74,11 @@ def report_page(stories: Sequence[Story], title: str = "", site: PageFrame | Non
     build = _Build()
     told = [build.story(story) for story in stories]
     title = title or " · ".join(f"{each.kind} {visible(each.topic)}" for each in stories)
-    scripts = [asset(name) for name in build.scripts()]
+    names = build.scripts()
+    served = [site.library] if site and site.library and _LIBRARY in names else []
+    scripts = [asset(name) for name in names if not served or name != _LIBRARY]
     style = report_style()
-    policy = policy_of([style], scripts)
+    policy = policy_of([style], scripts, own_scripts=bool(served))
     html: str = (
         templates()
         .get_template("report.html")
@@ -82,6 +87,7 @@ def report_page(stories: Sequence[Story], title: str = "", site: PageFrame | Non
             stories=told,
             site=site,
             style=style,
+            served=served,
             scripts=scripts,
             data=_json({"charts": build.charts, "tables": build.tables, "groups": list(build.groups)}),
             policy=policy,
@@ -90,11 +96,15 @@ def report_page(stories: Sequence[Story], title: str = "", site: PageFrame | Non
     return WebPage(html, policy)
 
 
-def policy_of(styles: Sequence[str], scripts: Sequence[str], forms: str = "'none'") -> str:
-    """Only these styles and scripts, no connection, no frame; pictures only from the page itself; forms to nowhere."""
+def policy_of(styles: Sequence[str], scripts: Sequence[str], forms: str = "'none'", own_scripts: bool = False) -> str:
+    """Only these styles and scripts, no connection, no frame; pictures only from the page itself; forms to nowhere.
+
+    With `own_scripts`, script files of the same server, too.
+    """
+    allowed_scripts = [*(["'self'"] if own_scripts else []), *map(_source_hash, scripts)]
     allowed = {
         "default-src": "'none'",
-        "script-src": " ".join(map(_source_hash, scripts)) or "'none'",
+        "script-src": " ".join(allowed_scripts) or "'none'",
         "style-src": " ".join(map(_source_hash, styles)),
         "img-src": "data:",
         "base-uri": "'none'",
@@ -165,7 +175,7 @@ class _Build:
         """The files that this page needs, in their order."""
         charts = [f"charts/{kind}.js" for kind in sorted(self.kinds)]
         return [
-            *(["vendor/echarts.min.js"] if charts else []),
+            *([_LIBRARY] if charts else []),
             "report.js",
             "figures.js",
             "tables.js",

@@ -1,7 +1,7 @@
 "use strict";
-// The list of runs by keyboard, times in the reader's time zone, filters that apply at once.
+// Lists and points by keyboard, times in the reader's time zone, filters that apply at once.
 (() => {
-  const links = Array.from(document.querySelectorAll(".runs .id a, .models .id a"));
+  const links = Array.from(document.querySelectorAll(".runs .id a, .models .id a, .rows .topic"));
   const boxes = Array.from(document.querySelectorAll(".runs input[type=checkbox]"));
   const search = document.querySelector("#search input[type=search]");
   const compare = document.getElementById("compare");
@@ -36,7 +36,8 @@
   for (const box of boxes) box.addEventListener("change", settle);
   settle();
 
-  const here = () => links.findIndex((link) => link.closest("tr").contains(document.activeElement));
+  const rowOf = (link) => link.closest("tr, li");
+  const here = () => links.findIndex((link) => rowOf(link).contains(document.activeElement));
   const move = (step) => {
     const place = here();
     const next = place < 0 ? (step > 0 ? 0 : links.length - 1) : place + step;
@@ -48,9 +49,25 @@
     k: () => move(-1),
     ArrowDown: () => move(1),
     ArrowUp: () => move(-1),
-    x: () => links[here()]?.closest("tr").querySelector("input[type=checkbox]")?.click(),
+    x: () => rowOf(links[here()] ?? document.body)?.querySelector("input[type=checkbox]")?.click(),
     c: () => { if (compare && !compare.disabled) compare.click(); },
   };
+  // The points of a series: one is reached by Tab, the arrows lead to the others.
+  for (const track of document.querySelectorAll(".track")) {
+    const points = Array.from(track.querySelectorAll("a"));
+    const along = (point) => point.querySelector("circle, text").getBoundingClientRect().x;
+    track.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (!step || event.altKey || event.ctrlKey || event.metaKey) return;
+      const sorted = points.map((point) => [along(point), point]).sort(([one], [other]) => one - other).map(([, point]) => point);
+      const next = sorted[sorted.indexOf(document.activeElement) + step];
+      if (!next) return;
+      event.preventDefault();
+      for (const point of points) point.setAttribute("tabindex", point === next ? "0" : "-1");
+      next.focus();
+    });
+  }
+
   addEventListener("keydown", (event) => {
     const typing = event.target.matches?.("select, textarea, input:not([type=checkbox])");
     if (typing && event.key === "Escape") event.target.blur();

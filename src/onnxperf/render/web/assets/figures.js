@@ -6,6 +6,8 @@ onnxperf.drawMarks = (cell, marks) => {
   const bar = (from, to, opacity) => ["rect", { x: from, width: Math.max(to - from, 0.75), y: 3, height: height - 6, opacity }];
   const arrow = (x, towards) => ["path", { d: `M${x} ${middle}l${-8 * towards} -5v10z` }];
   const shapes = {
+    band: (from, to) => ["rect", { x: from, width: Math.max(to - from, 1), y: 0, height, opacity: 0.12, fill: "gray" }],
+    limit: (x) => ["rect", { x: x - 1, width: 2, y: 1, height: height - 2 }],
     one: (x) => ["rect", { x: x - 0.5, width: 1, y: 0, height, opacity: 0.35 }],
     range: (from, to) => ["rect", { x: from, width: Math.max(to - from, 1), y: middle - 1, height: 2 }],
     point: (x) => ["circle", { cx: x, cy: middle, r: 4 }],

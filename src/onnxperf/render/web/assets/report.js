@@ -6,6 +6,7 @@ const onnxperf = {
   selecting: [],  // functions that receive the key that is selected, and who selected it
   theming: [],  // functions that redraw in other colors
   selected: "",
+  joint: " | ",  // between the parts of a key
 };
 
 onnxperf.select = (key, from) => {
@@ -15,18 +16,18 @@ onnxperf.select = (key, from) => {
 };
 
 // The subject that is selected, in any case.
-onnxperf.subject = () => onnxperf.selected.split("\n").at(-1).match(/^subject ([^]*)$/)?.[1] ?? "";
+onnxperf.subject = () => onnxperf.selected.split(onnxperf.joint).at(-1).match(/^subject ([^]*)$/)?.[1] ?? "";
 
 // The selection is kept in the address, as #node=… or #case=…&subject=…, so that a link to a page shows it, too.
 onnxperf.address = {
   write(key) {
-    const parts = key.split("\n").filter(Boolean).map((part) => part.match(/^(case|subject|operator|module|function) ([^]*)$/)?.slice(1) ?? ["node", part]);
+    const parts = key.split(onnxperf.joint).filter(Boolean).map((part) => part.match(/^(case|subject|operator|module|function) ([^]*)$/)?.slice(1) ?? ["node", part]);
     const hash = new URLSearchParams(parts).toString();
     try { history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search); } catch { /* a frame has no address */ }
   },
   read() {
     const parts = location.hash.includes("=") ? [...new URLSearchParams(location.hash.slice(1))] : [];
-    return parts.map(([kind, name]) => (kind === "node" ? name : `${kind} ${name}`)).join("\n");
+    return parts.map(([kind, name]) => (kind === "node" ? name : `${kind} ${name}`)).join(onnxperf.joint);
   },
 };
 

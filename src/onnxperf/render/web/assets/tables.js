@@ -1,8 +1,9 @@
 "use strict";
 // Tables that can be sorted, searched and walked through; of long ones, rows are made when they are wanted.
 onnxperf.startTables = () => {
-  const few = 12;  // rows that are shown at once: what comes below a table should not be far away
+  const usual = 12;  // rows that are shown at once: what comes below a table should not be far away
   const step = 300;  // rows that each click adds
+  const few = 3;  // cases up to which a table shows all of them
   const short = 8;  // rows up to which nobody needs a search
 
   const groupsOf = (places) => (places ? places.split(" ").map((place) => onnxperf.data.groups[place]) : []);
@@ -45,9 +46,8 @@ onnxperf.startTables = () => {
     const status = tools.querySelector("[role=status]");
     const more = box.querySelector(".more");
     const below = box.querySelector("tfoot");  // totals of all rows
-    const scopes = new Set(rows.filter((row) => row.key.includes("\n")).map((row) => row.key.split("\n")[0]));
     let order = rows;
-    const first = box.closest(".panes") ? 60 : few;  // a pane scrolls
+    const first = box.closest(".panes") ? 60 : usual;  // a pane scrolls
     let limit = first;
     let kept = () => true;  // rows that a select box of a chart leaves
     let only = "";  // the operator or module whose rows are shown
@@ -69,18 +69,32 @@ onnxperf.startTables = () => {
       const indent = cell.textContent.slice(0, cell.textContent.length - words.length);
       cell.replaceChildren(indent, onnxperf.button(words, () => onnxperf.select(row.key, box)));
     };
-    // Of a selected case, a table of subjects shows its own.
-    const isInScope = (row) => {
-      const scope = onnxperf.selected.split("\n")[0];
-      return !scopes.has(scope) || row.key.startsWith(`${scope}\n`);
+    // Of a selected case, a table of subjects shows its own; of many, one at a time.
+    const scopes = new Set(rows.filter((row) => row.key.includes(onnxperf.joint)).map((row) => row.key.split(onnxperf.joint)[0]));
+    let scope = scopes.size > few ? [...scopes][0] : "";
+    const choice = scopes.size > 1 ? document.createElement("select") : null;
+    if (choice) {
+      choice.append(new Option(`all ${scopes.size}`, ""), ...[...scopes].map((each) => new Option(each.replace("case ", ""), each)));
+      choice.value = scope;
+      choice.addEventListener("change", () => { scope = choice.value; onnxperf.select(scope, box); show(); });
+      const label = document.createElement("label");
+      label.append("Case ", choice);
+      tools.prepend(label);
+    }
+    const follow = (key) => {
+      const wanted = key.split(onnxperf.joint)[0];
+      if (choice && scope && scopes.has(wanted)) choice.value = scope = wanted;
     };
+    const isInScope = (row) => !scope || row.key.startsWith(`${scope}${onnxperf.joint}`);
     const found = () => {
       const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
       return order.filter((row) => kept(row) && isInScope(row) && (!only || row.groups.includes(only)) && words.every((word) => row.texts.some((text) => text.toLowerCase().includes(word))));
     };
     const show = () => {
       const shown = found();
+      const focused = document.activeElement;
       body.replaceChildren(...shown.slice(0, limit).map(element));
+      if (body.contains(focused)) focused.focus({ preventScroll: true });
       status.textContent = shown.length === rows.length ? `${rows.length} rows` : `${shown.length} of ${rows.length} rows`;
       if (below) below.hidden = shown.length !== rows.length;
       more.hidden = shown.length <= limit;
@@ -114,7 +128,7 @@ onnxperf.startTables = () => {
           list.append(pair);
         });
         const title = document.createElement("h3");
-        title.textContent = row.key.split("\n").map((part) => part.replace(/^(case|subject|operator|module|function) /, "")).join(" · ");
+        title.textContent = row.key.split(onnxperf.joint).map((part) => part.replace(/^(case|subject|operator|module|function) /, "")).join(" · ");
         drawer.replaceChildren(onnxperf.button("×", () => onnxperf.select("", box), "Close"), title, list);
       },
     };
@@ -171,7 +185,7 @@ onnxperf.startTables = () => {
     addEventListener("beforeprint", () => { limit = Math.max(limit, step); show(); });
     search.addEventListener("input", () => { limit = first; show(); });
     more.addEventListener("click", () => { limit += step; show(); });
-    tools.hidden = rows.length <= short;
+    tools.hidden = rows.length <= short && !choice;
     const chip = onnxperf.button("", () => { if (onnxperf.selected === only) onnxperf.select("", box); else { keepOnly(""); show(); } });
     chip.className = "chip";
     frame.before(chip);
@@ -189,6 +203,7 @@ onnxperf.startTables = () => {
       const wanted = groups.has(key) ? key : isInside ? only : "";
       if (wanted !== only) { keepOnly(wanted); show(); }
       const row = rows.find((each) => each.key && each.key === key);
+      follow(key);
       if (row && from !== box) {
         if (!found().includes(row)) search.value = "";
         limit = Math.max(limit, found().indexOf(row) + 1);
