@@ -20,7 +20,7 @@ from onnxperf.render.charts.base import GREEN, GREY, colors_of
 from onnxperf.render.charts.forest import Forest
 from onnxperf.render.kit.html import page_html
 from onnxperf.render.kit.markdown import page_markdown
-from onnxperf.render.kit.table import grid_of
+from onnxperf.render.kit.table import Table, grid_of
 from onnxperf.results.diff import DiffResult
 from onnxperf.wording.names import name_of
 from tests.render import drawn_pages, examples

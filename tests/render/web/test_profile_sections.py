@@ -21,9 +21,10 @@ from onnxperf.render.graph.svg import graph_svg
 from onnxperf.render.graph.themed import HEAT, STEPS
 from onnxperf.render.kit.page import Drawing, Line, Panes, Section, Shares, Tabs, sections_of
 from onnxperf.render.kit.table import Grid, Table, grid_of
+from onnxperf.render.profile.headroom import MOST_ROWS
 from onnxperf.render.profile.page import profile_page
 from onnxperf.render.profile.timeline import timelines_charts
-from onnxperf.render.profile.where import MOST_ROWS, operator_shares
+from onnxperf.render.profile.where import operator_shares
 from onnxperf.render.web.document import report_html, report_style
 from onnxperf.results.diff import DiffResult
 from onnxperf.results.optimize import OptimizeResult

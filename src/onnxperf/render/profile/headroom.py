@@ -40,6 +40,8 @@ from onnxperf.wording.numbers import count, microseconds, per_second, percent, r
 
 MOST_OPERATORS = 10
 """Operators that a screen has at least."""
+MOST_ROWS = 2_000
+"""Rows of a table on a page."""
 _BARS = 16
 _LABELS = 6
 """Nodes with a name next to their point."""
@@ -51,7 +53,7 @@ _AROUND = (2.0, 3.0)
 # ---------------------------------------------------------------- tables
 
 
-def headroom_tables(profile: Profile, top: int, with_sources: bool = True) -> list[Table[Any]]:
+def headroom_tables(profile: Profile, top: int = MOST_ROWS, with_sources: bool = True) -> list[Table[Any]]:
     """Per operator, then what could win the most; none in a profile without limits."""
     if not has_headroom(profile):
         return []

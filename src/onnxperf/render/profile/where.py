@@ -15,12 +15,11 @@ from onnxperf.render.kit.table import EVERYTHING, Table
 from onnxperf.render.profile.charts import KIND_COLORS, operator_colors
 from onnxperf.render.profile.columns import Timed, limit_columns
 from onnxperf.render.profile.groups import timeless_lines
+from onnxperf.render.profile.headroom import MOST_ROWS
 from onnxperf.render.profile.tables import all_sources_table, costly_nodes_table, modules_table, operators_table
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, microseconds
 
-MOST_ROWS = 2_000
-"""Rows of a table on a page."""
 _LATER = ("executed",)
 """Columns of narrow consoles that are long, and among them on a page."""
 
