@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 from rich.cells import cell_len
 
 from onnxperf.records.einsum import EinsumPlan, OrderTime, Rewrite
