@@ -24,7 +24,7 @@ from onnxperf.render.kit.table import Table, grid_of
 from onnxperf.results.diff import DiffResult
 from onnxperf.wording.names import name_of
 from tests.render import drawn_pages, examples
-from tests.render.described import charts_of, picture_of
+from tests.render.described import picture_of
 from tests.render.drawn_pages import TAGS, Markup, cells, line_with
 from tests.render.profile import chart_examples as charted
 from tests.render.profile import examples as profiles
