@@ -128,7 +128,7 @@ def test_no_sentence_is_without_its_figures(case: MemoryCase) -> None:
         assert all(bytes_in(part) <= bytes_in(whole) for part in parts), answer
     known = {in_megabytes(need) for need in needs.values() if need is not None}
     assert any(text in answer for text in known)
-    sentences = answer.split(". ")
+    sentences = re.split(r"\.\s", answer)
     for subject in case.subjects:
         about = " ".join(each for each in sentences if re.search(rf"\b{subject.name} (leaks|grew)", each))
         growth = subject.growth if needs[subject.name] is not None else None

@@ -113,8 +113,8 @@ def test_an_unknown_noise_has_a_reason(subjects: list[Subject], stopped: bool, e
     [
         ({"load_before": None}, []),
         ({"cores": 2, "load_before": 1.0}, []),
-        ({"cores": 2, "load_before": 1.5}, ["the load is 1.5 on 2 cores"]),
-        ({"cores": 1, "load_before": 0.6}, ["the load is 0.6 on 1 core."]),
+        ({"cores": 2, "load_before": 1.5}, ["is 1.5 on 2 cores"]),
+        ({"cores": 1, "load_before": 0.6}, ["is 0.6 on 1 core."]),
         ({"load_before": 0, "throttled_before": 3, "throttled_after": 3}, []),
         ({"load_before": 0, "throttled_before": 3, "throttled_after": 4}, ["overheated"]),
         ({"load_before": 0, "frozen": False}, ["cannot be frozen"]),
@@ -129,11 +129,11 @@ def test_a_bad_moment_is_warned_of(machine: dict[str, Any], expected: list[str])
     assert all(part in sentence for part, sentence in zip(expected, found, strict=True))
 
 
-def test_warnings_come_below_what_can_be_seen() -> None:
+def test_warnings_stand_below_the_answer() -> None:
     busy = examples.machine(cores=2, load_before=4.0)
-    first, second = doctor_answer(busy, 0.001, 6, [], stopped=False).splitlines()
-    assert first.endswith("1 % needs nothing special.")
-    assert second.startswith("Something else is running")
+    answer, warning = doctor_answer(busy, 0.001, 6, [], stopped=False).splitlines()
+    assert answer.startswith("Now, a race of 6 s")
+    assert warning.startswith("Something else is running")
 
 
 @pytest.mark.parametrize(

@@ -31,8 +31,8 @@ RECORD = Advice(
 )
 
 
-def test_the_page_has_evidence_gain_and_remedy_worst_first_and_then_every_trial_once() -> None:
-    page = page_text(AdviseResult(RECORD).page())
+def test_the_page_has_the_answer_every_candidate_once_and_then_evidence_gain_and_remedy() -> None:
+    page = as_flags(page_text(AdviseResult(RECORD).page()))
     places = [
         page.index(text)
         for text in (

@@ -74,10 +74,8 @@ def test_every_table_of_the_console_has_the_numbers_of_its_rows() -> None:
     text = printed(QuantizeResult(RECORD).page(), 140)
     assert cells(line_with(text, WAY))[:5] == [WAY, "1.40×", "1.30–1.50", "✓ chosen", "2 %"]
     assert cells(line_with(text, "conv "))[:6] == ["conv", "Conv", "40 µs", "20 µs", "2.00×", "✓ won"]
-    assert cells(line_with(text, "conv "))[-2:] == ["3 µs", "1.5 %"]
-    assert cells(line_with(text, "gemm "))[4:6] == ["0.80×", "✗ lost, stays in float32"]
-    assert cells(line_with(text, "gemm "))[-1] == "infinite"
-    assert [cells(line_with(text, name))[5] for name in ("pool ", "flat ")] == ["≈ same", "unclear"]
+    assert cells(line_with(text, "gemm "))[4:6] == ["0.80×", "✗ lost · stays in float32"]
+    assert [cells(line_with(text, name))[5] for name in ("pool ", "flat ")] == ["≈ same", "? unclear"]
     assert cells(line_with(text, "QuantizeLinear")) == ["QuantizeLinear", "2", "Erf", "n1, n2", "5 µs", "no kernel"]
     assert cells(line_with(text, "Y ")) == ["Y", "3.4 %", "1.00", "95.9 %"]
 

@@ -45,13 +45,13 @@ def test_tables_fit_and_what_matters_stays(width: int, name: str) -> None:
     leaking = made.subject(name, growth=made.growth("leak", 123.4))
     text = printed(made.memory(made.case(leaking, made.function(), made.failed())), width)
     assert max(map(cell_len, text.splitlines())) <= width
-    for part in ["needs", "300", "+240", "leak 123 MB/call", "oom", name[-3:]]:
+    for part in ["needs", "300", "+300", "leak 123 MB/call", "oom", name[-3:]]:
         assert part in text
 
 
 def test_the_need_in_the_table_is_that_of_the_sentence() -> None:
     subject = made.subject()
-    row = printed(made.memory(made.case(subject))).split("\nort  ")[1].splitlines()[0].split()
+    row = printed(made.memory(made.case(subject))).split("\nort ")[2].splitlines()[0].split()
     assert subject.needed_bytes == 300 * made.MB
     assert row[0] == "300"
 
@@ -120,12 +120,6 @@ def test_what_is_unexplained_and_what_other_settings_need_are_rows() -> None:
     subject = made.subject(breakdown=made.breakdown(unexplained_bytes=197 * made.MB), trials=trials)
     text = " ".join(printed(made.memory(made.case(subject))).split())
     assert "unexplained 197 MB neither planned nor a copy arena off 80 MB needed instead alive at" in text
-
-
-@pytest.mark.parametrize("runtime", ["ort", "numpy", "callable"])
-def test_what_keeps_memory_is_left_to_the_answer(runtime: str) -> None:
-    text = " ".join(printed(made.memory(made.case(made.subject(runtime=runtime)))).split())
-    assert "stays: kept after it Memory between the steps" in text
 
 
 def test_only_a_broadcast_view_is_larger_than_what_it_shows() -> None:

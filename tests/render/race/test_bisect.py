@@ -45,7 +45,7 @@ def test_the_page_has_a_row_per_comparison_in_the_order_in_which_they_were_made(
     first = ["1 ends", "1.22", "1.20", "1.00 ms", "1.30 ms", "1.30", "1.20–1.40", "✗ changed"]
     assert cells(line_with(text, "ends"))[:8] == first
     assert text.index("1 ends") < text.index("2 search") < text.index("3 repeated")
-    assert line_with(text, "3 repeated").rstrip().endswith("too noisy")
+    assert "too noisy" in line_with(text, "3 repeated")
 
 
 def test_differences_of_outputs_have_no_ratio_and_are_told() -> None:

@@ -38,14 +38,7 @@ def test_the_answer_comes_first_then_facts_then_the_noise() -> None:
 
 def test_what_is_known_about_the_machine_is_shown_and_the_rest_left_out() -> None:
     shown = printed(doctor_page(report("pro[b]viders", "CPU\n")))
-    for part in [
-        "Intel Xeon Platinum 8370C",
-        "AVX2, AVX512",
-        "2 physical, 4 logical",
-        "17.2 GB",
-        "turbo",
-        "pro[b]viders",
-    ]:
+    for part in ["Intel Xeon", "AVX2, AVX512", "2 physical, 4 logical", "17.2 GB", "turbo", "pro[b]viders"]:
         assert part in shown
     assert "CPU\\n" in shown
     assert "governor" not in shown

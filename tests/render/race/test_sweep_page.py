@@ -17,7 +17,7 @@ from onnxperf.records.sweep import Estimate
 from onnxperf.render.kit.console import page_group, print_page
 from onnxperf.render.race.sweep import MAX_LINES, plan_page, sweep_page
 from onnxperf.results.bench import BenchResult, live_page
-from onnxperf.wording.verdicts import faced
+from onnxperf.wording.verdicts import sign_of
 from tests.render import drawn_pages, examples, sweeps
 
 WIDTHS = [80, 100, 120, 160, 200]
@@ -58,7 +58,7 @@ def test_every_time_is_whole_and_no_line_too_wide(width: int) -> None:
 @pytest.mark.parametrize("status", ["oom", "timeout", "failed", "crashed", "skipped"])
 def test_a_blank_cell_has_its_word_and_its_reason_below(status: str) -> None:
     text = printed(sweeps.line([0.5, status]))
-    assert " ".join(row_of(text, "2", "20.0")[3:]).startswith(f"{faced(status)} –")
+    assert " ".join(row_of(text, "2", "20.0")[3:5]).startswith(f"{sign_of(status)} {status}".strip())
     assert f"batch=2: torch {status}: {sweeps.OOM}\n" in text
 
 
@@ -274,6 +274,5 @@ def test_html_has_a_row_per_case_and_no_markup_of_others() -> None:
     html = BenchResult(sweeps.square())._repr_html_()
     assert html.count("<tr") == 31 + 6
     assert "batch=16 seq=500: torch oom" in html
-    assert "Who is fastest, and how much faster" in html
-    assert "ort wins 14 of 30 cases, torch wins 13, no winner in 3." in html
+    assert "Who is fastest" in html
     assert "<b>bold" not in BenchResult(nasty("</script><b>bold</b>"))._repr_html_()

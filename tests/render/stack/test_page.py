@@ -29,7 +29,7 @@ def printed(record: Stack, tree: Verbatim | None = None, width: int = 100, top: 
     return drawn_pages.printed(stack_page(record, (), tree, top), width)
 
 
-def test_the_tree_stands_above_functions_memory_and_answer() -> None:
+def test_the_answer_stands_above_functions_tree_and_memory() -> None:
     record = made.stack(allocations=made.ALLOCATIONS, notes=("a note",))
     text = printed(record, tree=Verbatim("0.1 run\n└─ 0.05 \x1b]take"))
     parts = [

@@ -105,7 +105,7 @@ def _what_helps(record: Advice) -> str:
         before = "Interrupted before anything was tried" if record.interrupted else "Nothing could be tried"
         return f"{before}: {number} {'was' if len(record.hazards) == 1 else 'were'} found."
     helped = [(hazard, best) for hazard, best in found if best is not None and best.outcome in FASTER]
-    gains = sorted(_different(helped), key=lambda each: -(each[1].speedup or 0.0))
+    gains = sorted(_different(helped), key=lambda each: (-(each[1].speedup or 0.0), FASTER.index(each[1].outcome)))
     trades = _different([(hazard, best) for hazard, best in found if best is not None and best.outcome == "trade"])
     sentences = [f"{_in_short(best, hazard)}." for hazard, best in gains[:_MOST_IN_ANSWER]]
     if len(gains) > _MOST_IN_ANSWER:

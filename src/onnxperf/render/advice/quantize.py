@@ -190,7 +190,7 @@ def _outcome(layer: LayerChange) -> str:
     """What is not beyond the noise is the same only where the times say so, too."""
     alike = abs(layer.before_us - layer.after_us) <= _ALIKE * max(layer.before_us, layer.after_us)
     outcome = "unclear" if layer.outcome == "same" and not alike else layer.outcome
-    return f"{outcome}, stays in {FLOAT32}" if layer.excluded else outcome
+    return f"{outcome} · stays in {FLOAT32}" if layer.excluded else outcome
 
 
 _LAYERS: Compared[LayerChange] = Compared(

@@ -118,7 +118,7 @@ def _in_short(facts: Sequence[Fact]) -> list[Fact]:
     for name, text in found.items():
         if name in threads:
             several = (f"{each.removeprefix(_THREADS_OF)} {number}" for each, number in threads.items())
-            shown.setdefault("threads", ", ".join(several))
+            shown.setdefault("threads", "; ".join(several))
         else:
             shown[name] = text
     return list(shown.items())

@@ -171,7 +171,7 @@ def _word(record: Tuning, row: TuneMark) -> str:
     if row.choice.name == DEFAULTS:
         return "baseline"
     if row.status != "ok":
-        return "outputs differ" if row.status == "differs" else row.status
+        return row.status
     if row.dropped:
         return row.reason if record.goal == "latency" else row.reason.replace("slower", "more")
     is_winner = record.winner is not None and row.choice.name == record.winner.name
