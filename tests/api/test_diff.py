@@ -63,7 +63,7 @@ def test_two_levels_of_one_model_are_raced_without_the_profiler() -> None:
     assert race is not None
     assert [subject.name for subject in race.subjects] == ["opt_level=disable", "opt_level=all"]
     assert race.subjects[1].verdict in ("faster", "slower", "equivalent", "undecided")
-    assert result.record.before.model == "disable"
+    assert result.record.before.model == "opt_level=disable"
     assert result.answer
 
 

@@ -80,8 +80,9 @@ def test_roofline_prints_what_could_be_won_and_writes_it(
     options = ["--calls", "3", "--threads", "1", "--roofline", "-o", str(tmp_path / "p.csv"), "--table", "headroom"]
     assert run(["profile", str(linear_path), *options]) == 0
     printed = capsys.readouterr().out
-    assert "Time per operator, and what could be won at best on this machine" in printed
-    assert "The nodes that could win the most" in printed
+    judged = "could be won is not judged" not in " ".join(printed.split())  # as on a busy machine
+    assert ("Time per operator, and what could be won at best on this machine" in printed) == judged
+    assert ("The nodes that could win the most" in printed) == judged
     assert "could_win_us" in (tmp_path / "p.csv").read_text(encoding="utf-8").partition("\n")[0]
     assert run(["view", str(linear_path), "--profile", "--by", "headroom", "--threads", "1"]) == 0
     assert "what they could win at best" in " ".join(capsys.readouterr().out.split())
@@ -208,9 +209,9 @@ def test_optimize_writes_reports_beside_the_model_and_keeps_the_run(
     assert lines == ["op_name,before,after,change", "MatMul,1,1,0", "total,1,1,0"]
     assert onnx.load(tmp_path / "o.onnx").graph.node[0].op_type == "MatMul"
     assert run(["runs", "show", "last"]) == 0
-    *shown, saved = capsys.readouterr().out.splitlines()
-    assert shown == printed.splitlines()[:-1]
-    assert saved.startswith("saved as run ")
+    shown, _, foot = capsys.readouterr().out.partition("saved as run ")
+    assert shown == printed.partition("saved as run ")[0]
+    assert foot
 
 
 def test_diff_writes_its_chart_and_the_graphs_in_one_run(linear_path: Path, tmp_path: Path) -> None:
