@@ -21,8 +21,8 @@ _WORDS = {"equivalent": "equal", "differs": "outputs differ"}
 
 
 def sign_of(verdict: str) -> str:
-    """The sign of a verdict or a status, or nothing."""
-    return _SIGNS.get(verdict, "")
+    """The sign of a verdict or a status, or nothing; what follows a comma explains it: `lost, stays in float32`."""
+    return _SIGNS.get(verdict.partition(",")[0], "")
 
 
 def verdict_word(verdict: str) -> str:

@@ -20,11 +20,11 @@ from onnxperf.render.charts.base import GREEN, GREY, colors_of
 from onnxperf.render.charts.forest import Forest
 from onnxperf.render.kit.html import page_html
 from onnxperf.render.kit.markdown import page_markdown
-from onnxperf.render.kit.table import grid_of
+from onnxperf.render.kit.table import Table, grid_of
 from onnxperf.results.diff import DiffResult
 from onnxperf.wording.names import name_of
 from tests.render import drawn_pages, examples
-from tests.render.described import charts_of, picture_of
+from tests.render.described import picture_of
 from tests.render.drawn_pages import TAGS, Markup, cells, line_with
 from tests.render.profile import chart_examples as charted
 from tests.render.profile import examples as profiles
@@ -65,7 +65,7 @@ def test_no_line_is_wider_than_the_console(width: int, encoding: str) -> None:
     assert max(map(cell_len, text.splitlines())) <= width
 
 
-def test_a_diff_names_its_sides_their_sums_and_the_race() -> None:
+def test_a_diff_names_its_sides_and_their_sums() -> None:
     text = printed(profiles.diff(), 140)
     assert text.startswith("linear.onnx · resnet.onnx (disable) against resnet.onnx (all) · 2 threads")
     assert "level" not in text.splitlines()[0]
@@ -171,10 +171,37 @@ def test_tables_answers_and_notes_are_there() -> None:
     assert "http" not in html
 
 
+def changed(result: DiffResult) -> dict[str, Table[Any]]:
+    """The tables that its page begins with."""
+    (tabs,) = result.story().sections[0].parts
+    return {each.title: each for each in tabs.parts}
+
+
+def test_a_page_starts_with_paired_original_nodes_and_the_change_in_each_row() -> None:
+    result = DiffResult(one_model())
+    assert [each.title for each in result.story().sections][:2] == ["What changed", "Sides"]
+    first, *_ = changed(result).values()
+    grid = grid_of(first)
+    assert first.title == "Original nodes"
+    assert len(grid.brief(6)) <= 6
+    places = {column.heading: place for place, column in enumerate(grid.columns)}
+    assert {places[name] for name in ("nodes of the original model", "change", "speedup")} <= set(grid.brief(6))
+    assert all(line.cells[places["change"]].figure.marks for line in grid.lines[: len(first.rows)])
+    assert grid.lines[0].cells[places["change"]].style == "green"
+
+
+def test_unrelated_models_start_with_operators() -> None:
+    assert "Original nodes" not in changed(DiffResult(charted.diff()))
+
+
+def test_a_node_of_a_diff_belongs_to_its_operator() -> None:
+    table = changed(DiffResult(profiles.diff()))["Executed nodes"]
+    assert {group for line in grid_of(table).lines for group in line.groups} >= {operator_link("Conv")}
+
+
 def test_a_page_has_every_node_and_a_link_for_each() -> None:
     result = DiffResult(profiles.diff())
-    (section,) = [each for each in result.story().sections if each.title == "Executed nodes"]
-    lines = grid_of(section.parts[-1]).lines
+    lines = grid_of(changed(result)["Executed nodes"]).lines
     assert [line.link for line in lines[:-1]] == [
         link(row.path, row.after_name or row.before_name) for row in result.record.rows
     ]
@@ -226,13 +253,13 @@ def test_operators_of_both_sides_share_a_chart_and_its_table_has_the_change() ->
 
 
 def test_the_changes_of_operators_add_up_to_the_whole() -> None:
-    chart = charts_of(DiffResult(profiles.diff()).page())["Change per operator"]
+    (chart,) = DiffResult(profiles.diff()).charts("changes")
     *changes, whole = picture_of(chart).series[0].values
     assert sum(changes) == pytest.approx(whole, abs=1.0)
 
 
 def test_sides_have_the_same_color_in_all_charts() -> None:
-    charts = charts_of(DiffResult(charted.diff()).page()).values()
+    charts = [chart for name in ("nodes", "operators") for chart in DiffResult(charted.diff()).charts(name)]
     found = {(each.name, each.color) for chart in charts for each in picture_of(chart).series if each.name}
     assert found == set(colors_of(("cnn.onnx", "cnn.opt.onnx")).items())
 

@@ -90,7 +90,7 @@ def test_the_row_of_an_operator_has_its_time_share_first_and_spread() -> None:
     assert cells(line_with(text, "Conv  ")) == [
         "Conv", "2", "2", "300 µs", "75.0 %", "█████████", "900 µs", "300…315 µs",
     ]  # fmt: skip
-    assert cells(line_with(text, "Relu ")) == [
+    assert cells(line_with(text, "Relu  ")) == [
         "Relu",
         "1",
         "1",

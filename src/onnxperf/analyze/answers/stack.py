@@ -11,7 +11,7 @@ _WORTH_A_WORD = 0.005
 
 
 def stack_answer(shares: CodeShares | None, call_ns: float) -> str:
-    """The undisturbed time of a call; Python, kernels and what lies between in one sentence, and how found."""
+    """The undisturbed time of a call; in one sentence Python, kernels and what lies between, and the sampler."""
     takes = f"A call takes {duration(call_ns)}"
     if shares is None:
         return f"{takes}. No samples: the calls were too short; make more of them with `calls`."

@@ -55,6 +55,8 @@ class Picture(Struct, frozen=True):
 
     kind: ClassVar[str] = ""
     """Its module in `render/charts` and `render/paint`, and its script in `assets/charts`."""
+    uses: ClassVar[Sequence[str]] = ()
+    """Kinds whose scripts its own one calls."""
 
     @property
     def height(self) -> int:

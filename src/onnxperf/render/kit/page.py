@@ -107,6 +107,27 @@ class Drawing(NamedTuple):
     on: On = "page"
 
 
+class Share(NamedTuple):
+    """A part of a whole."""
+
+    name: str
+    amount: str
+    """Its time or size in words."""
+    share: float
+    color: int
+    """Place in the palettes of charts."""
+    link: str = ""
+    """What it stands for elsewhere on the page."""
+
+
+class Shares(NamedTuple):
+    """A whole as one bar: its parts add up to 100 %, and each selects what it stands for."""
+
+    title: str
+    parts: Sequence[Share]
+    on: On = "page"
+
+
 class Tabs(NamedTuple):
     """Tables of which a page shows one at a time, chosen by their titles."""
 
@@ -151,7 +172,7 @@ class Section(NamedTuple):
 
 
 Told = Heading | Answer | Note | Warn | Foot | Flow | Line | Verbatim
-Part = Told | Table[Any] | Chart | Drawing | Tabs | Panes | Section
+Part = Told | Table[Any] | Chart | Drawing | Shares | Tabs | Panes | Section
 Page = Sequence[Part]
 
 GAP = Line("", on="screen")

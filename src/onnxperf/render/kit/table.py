@@ -13,7 +13,7 @@ R = TypeVar("R")
 On = Literal["all", "screen", "page"]
 """Where a part is shown: everywhere, on screens (console, Markdown, notebook), or only on an HTML page."""
 EVERYTHING = FILES_ONLY - 1
-"""A width that leaves out no column of a screen."""
+"""A width that leaves out no column of a screen; a page has columns of this width behind its button for all."""
 
 
 class Footer(NamedTuple):
@@ -46,6 +46,8 @@ class Table(NamedTuple, Generic[R]):
     on: On = "all"
     optional: bool = False
     """Left out on a console that is too narrow for all of it."""
+    groups: Callable[[R], Sequence[str]] | None = None
+    """What a row belongs to, such as an operator: a page shows only the rows of a group that is selected."""
 
 
 class Line(NamedTuple):
@@ -54,6 +56,7 @@ class Line(NamedTuple):
     cells: Sequence[Cell]
     style: str = ""
     link: str = ""
+    groups: Sequence[str] = ()
 
 
 class Grid(NamedTuple):
@@ -77,6 +80,7 @@ class Grid(NamedTuple):
             return -2 if column.breaks else column.width
 
         ranks = sorted((rank(column), place) for place, column in enumerate(self.columns))
+        ranks = [each for each in ranks if each[0] != EVERYTHING]
         several = sum(column.breaks for column in self.columns)  # of equal importance
         return sorted(place for _, place in ranks[: max(most, several + most - 1 if several else 0)])
 
@@ -97,6 +101,7 @@ def grid_of(table: Table[Any], width: int = EVERYTHING, figures: bool = True) ->
             [column.cell(row) for column in columns],
             table.style(row) if table.style is not None else "",
             table.link(row) if table.link is not None else "",
+            table.groups(row) if table.groups is not None else (),
         )
         for row in table.rows
     ]

@@ -41,7 +41,7 @@ _OPERATORS, _NODES, _FIRST = 14, 20, 12
 """Bars of a chart."""
 _ZOOMS = 60
 """Inferences from which on a reader may enlarge their chart."""
-_KINDS: dict[GroupKind, int] = {
+KIND_COLORS: dict[GroupKind, int] = {
     "kept": BLUE,
     "fused": GREEN,
     "inserted": ORANGE,
@@ -152,7 +152,7 @@ def sources_charts(profile: Profile) -> list[Chart]:
         name="",
         values=[row.timed.usual_us for row in kept],
         words=[_cost(row) for row in kept],
-        colors=[_KINDS[group.kind] for group in groups],
+        colors=[KIND_COLORS[group.kind] for group in groups],
     )
     present = {group.kind for group in groups}
     picture = bars(
@@ -161,7 +161,7 @@ def sources_charts(profile: Profile) -> list[Chart]:
         "time per inference",
         microsecond_unit(series.values),
         keys=[row.key for row in kept],
-        legend=[(kind, color) for kind, color in _KINDS.items() if kind in present],
+        legend=[(kind, color) for kind, color in KIND_COLORS.items() if kind in present],
     )
     fused = sum_of(row.timed for row in rows if row.timed.group.kind == "fused")
     summary = (

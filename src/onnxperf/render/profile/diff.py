@@ -12,8 +12,9 @@ from onnxperf.records.race import Case
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import Chart, colors_of, microsecond_unit
 from onnxperf.render.charts.forest import forest_chart
-from onnxperf.render.kit.page import GAP, Foot, Heading, Line, Page, Section, answered
+from onnxperf.render.kit.page import GAP, Amount, Foot, Heading, Later, Line, Page, Section, answered
 from onnxperf.render.kit.table import Table
+from onnxperf.render.profile.changed import changed_tables
 from onnxperf.render.profile.diff_tables import (
     COMPARED,
     Times,
@@ -36,7 +37,7 @@ from onnxperf.render.profile.tables import estimator
 from onnxperf.render.race.page import status_text, verdict_of
 from onnxperf.render.race.sections import race_sections
 from onnxperf.wording.names import name_of
-from onnxperf.wording.numbers import count, grouped, mean_count, microseconds, ratio
+from onnxperf.wording.numbers import count, duration, grouped, mean_count, microseconds, ratio
 
 MIN_SHARE = 0.01
 """Nodes with a smaller share of the time are folded into one row."""
@@ -53,34 +54,49 @@ class Shown(NamedTuple):
 
 
 def diff_page(diff: Diff, screen: Shown, page: Shown, kinds: Sequence[DiffSum]) -> Page:
-    """A console shows the rows that matter, an HTML page all of them, and charts of `kinds` of nodes."""
+    """A console shows the rows that matter, an HTML page all of them, and equal nodes by their `kinds`."""
     common, measured = (_common(diff, facts) for facts in (profile_facts, measured_facts))
     raced = race_line(diff.race) if diff.race is not None else ""
     interrupted = any(part.interrupted for part in (diff.before, diff.after, diff.race) if part is not None)
-    sources = [sources_table(diff, screen.sources, "screen"), *sources_charts(diff, page.sources)]
     executed = [] if screen.sources else [nodes_table(diff, screen.nodes, on="screen")]  # each list once
-    nodes = [*executed, *nodes_charts(diff, kinds)]
     return [
         Heading(*_heading(diff, common)),
-        Section("Sides", [sides_table(diff), *([GAP, Line(raced, on="screen")] if raced else [])]),
+        Section("What changed", Later(lambda: [changed_tables(diff, page.sources, page.nodes, kinds)]), "page"),
+        Section("Sides", [sides_table(diff, "screen"), *([GAP, Line(raced)] if raced else [])], "screen"),
+        Section("Sides", [sides_table(diff, "page")], "page"),
         *(race_sections(diff.race) if diff.race is not None else []),
-        Section("Original nodes", sources),
-        Section("Operators", [*operators_charts(diff), *changes_charts(diff)], "page"),
-        Section("Executed nodes", [*nodes, nodes_table(diff, page.nodes, on="page")]),
-        *answered(diff.answer, diff.notes, interrupted, _verdict(diff)),
-        Foot(
-            [
-                *measured,
-                *dict.fromkeys(f"times: {estimator(each)}" for each in (diff.before, diff.after) if each.iterations),
-            ]
+        Section("Original nodes", [sources_table(diff, screen.sources)], "screen"),
+        Section("Executed nodes", executed, "screen"),
+        *answered(
+            diff.answer,
+            diff.notes,
+            interrupted,
+            _verdict(diff),
+            _amount(diff),
         ),
+        Foot([*measured, *_estimators(diff)]),
     ]
 
 
+def _estimators(diff: Diff) -> list[str]:
+    """What the times of nodes are, if any were profiled."""
+    profiled = [each for each in (diff.before, diff.after) if each.iterations]
+    return list(dict.fromkeys(f"times: {estimator(each)}" for each in profiled))
+
+
 def _verdict(diff: Diff) -> str:
-    """That of the race, if it has one."""
+    """That of the race, if there was one."""
     found = verdict_of(diff.race) if diff.race is not None else ""
-    return "" if found == "failed" else found
+    return "undecided" if found == "failed" else found
+
+
+def _amount(diff: Diff) -> Amount:
+    """Both times of a call, or of all nodes."""
+    calls = [each.unprofiled_ns for each in (diff.before, diff.after)]
+    if calls[0] and calls[1]:
+        return f"{duration(calls[0])} → {duration(calls[1])}", "a call"
+    before, after = (each.usual_nodes_us for each in (diff.before, diff.after))
+    return (f"{microseconds(before)} → {microseconds(after)}", "in nodes") if before and after else ("", "")
 
 
 def _heading(diff: Diff, facts: Sequence[str]) -> tuple[str, Sequence[str]]:

@@ -64,8 +64,8 @@ class _OneSide(NamedTuple):
     nodes: int
 
 
-def sides_table(diff: Diff) -> Table[_OneSide]:
-    """A row per side with its sums per iteration."""
+def sides_table(diff: Diff, on: On = "all") -> Table[_OneSide]:
+    """A row per side with its sums per iteration; a page has the times of a race below it."""
     columns: list[Column[_OneSide]] = [
         for_screens("", lambda row: row.sign, style=lambda row: _STYLES[row.sign]),
         for_screens("side", lambda row: row.profile.model, NAME, room=20),
@@ -79,7 +79,9 @@ def sides_table(diff: Diff) -> Table[_OneSide]:
     ]
     before = _OneSide("-", diff.before, sum(row.side != "+" for row in diff.rows))
     after = _OneSide("+", diff.after, sum(row.side != "-" for row in diff.rows))
-    return Table(columns, [before, after])
+    if on == "page" and diff.race is not None:
+        columns.pop()
+    return Table(columns, [before, after], on=on)
 
 
 def _time_in_nodes(row: _OneSide) -> str:
@@ -315,6 +317,11 @@ def _of_one(text: Callable[[DiffRow], str]) -> Callable[[DiffSum], str]:
 def _operator(each: DiffSum) -> str:
     row = each.rows[0]
     return each.name if each.others else renamed_text(row.op_name, row.after_op_name)
+
+
+def node_names(each: DiffSum) -> str:
+    """A node with its names on both sides; small nodes together are a number."""
+    return each.name if each.others else _names(each.rows[0])
 
 
 def _names(row: DiffRow) -> str:

@@ -147,12 +147,17 @@ def roofline_charts(profile: Profile) -> list[Chart]:
     if headroom is None:
         return []
     rows = _ranked(profile, "nodes")
-    placed = list(filter(_has_speed, rows))
     winning = [row for row in rows if _limit(row).could_win_us > 0]
-    return [
-        *([_roofline(profile, headroom, rows, placed)] if placed else []),
-        *([_could_win(profile, headroom, rows, winning)] if winning else []),
-    ]
+    return [*roofline_chart(profile), *([_could_win(profile, headroom, rows, winning)] if winning else [])]
+
+
+def roofline_chart(profile: Profile) -> list[Chart]:
+    """Nodes below the roofs of the machine; a page has what each could gain in its tables."""
+    if profile.headroom is None:
+        return []
+    rows = _ranked(profile, "nodes")
+    placed = list(filter(_has_speed, rows))
+    return [_roofline(profile, profile.headroom, rows, placed)] if placed else []
 
 
 def _roofline(

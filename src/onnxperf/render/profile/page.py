@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from onnxperf.records.options import SessionOptions
 from onnxperf.records.profile import Profile, Timeline
-from onnxperf.render.graph.section import NO_GRAPH, DrawnGraph, graph_part
+from onnxperf.render.graph.section import DrawnGraph
 from onnxperf.render.kit.machine import cpu_text, runtime_texts
-from onnxperf.render.kit.page import GAP, Flow, Foot, Heading, Later, Line, Page, Section, answered
+from onnxperf.render.kit.page import GAP, Amount, Flow, Foot, Heading, Later, Line, Page, Panes, Section, answered
 from onnxperf.render.kit.table import Table
-from onnxperf.render.profile.charts import (
-    first_charts,
-    iterations_charts,
-    nodes_charts,
-    operators_charts,
-    sources_charts,
-)
+from onnxperf.render.profile.charts import first_charts, iterations_charts
 from onnxperf.render.profile.columns import others_footer
 from onnxperf.render.profile.groups import timeless_lines
-from onnxperf.render.profile.headroom import MOST_ROWS, has_headroom, headroom_tables, roofline_charts
+from onnxperf.render.profile.headroom import has_headroom, headroom_tables, roofline_chart
 from onnxperf.render.profile.tables import (
     costly_nodes_table,
     costly_sources_table,
@@ -28,7 +22,8 @@ from onnxperf.render.profile.tables import (
     modules_table,
     operators_table,
 )
-from onnxperf.render.profile.timeline import timeline_charts, timeline_memory_charts
+from onnxperf.render.profile.timeline import timelines_charts
+from onnxperf.render.profile.where import where_parts
 from onnxperf.wording.numbers import count, duration, microseconds, ratio
 
 TOP = 10
@@ -41,29 +36,38 @@ _NO_TIMELINE = Line(
 def profile_page(
     profile: Profile,
     top: int = TOP,
-    timeline: Callable[[], Timeline | None] | None = None,
+    timelines: Callable[[], Mapping[str, Timeline]] | None = None,
     graph: Callable[[], DrawnGraph | None] | None = None,
 ) -> Page:
     """Where the time goes by operator, node and original node; on a page also over time and below the limits.
 
-    A timeline may be longer than the one of the record, and a graph is not in it.
+    There may be more and longer timelines than the one of the record, and a graph is not in it.
     """
-    found, facts = timeline or (lambda: profile.timeline), profile_facts(profile)
+    found, facts = timelines or (lambda: kept_timelines(profile)), profile_facts(profile)
+    times = Flow(_times(profile))
     return [
         Heading(profile.model, facts),
-        Flow(_times(profile)),
+        times._replace(on="screen"),
         *(Section(title, parts, on="screen") for title, parts in _on_screen(profile, top).items()),
-        Section("Operators", [each._replace(on="page") for each in operators_charts(profile)]),
-        Section("Nodes", Later(lambda: [*nodes_charts(profile), *_nodes(profile)]), on="page"),
-        Section("Graph", Later(lambda: [_graph(graph)] if profile.nodes else []), on="page"),
-        Section("Original model", Later(lambda: [*sources_charts(profile), *_original(profile)]), on="page"),
+        Section("Where the time goes", Later(lambda: where_parts(profile, graph)), on="page"),
         Section("Timeline", Later(lambda: _timeline(profile, found())), on="page"),
-        Section("Memory", Later(lambda: timeline_memory_charts(profile, found())), on="page"),
-        Section(_FIRST, Later(lambda: [*iterations_charts(profile), *first_charts(profile)]), on="page"),
-        Section("Headroom", Later(lambda: [*roofline_charts(profile), *headroom_tables(profile)]), on="page"),
-        *answered(profile.answer, profile.notes, profile.interrupted),
+        Section("Headroom", Later(lambda: roofline_chart(profile)), on="page"),
+        Section(_FIRST, Later(lambda: [times, *_inferences(profile)]), on="page"),
+        *answered(profile.answer, profile.notes, profile.interrupted, amount=_amount(profile)),
         Foot([*measured_facts(profile), f"times: {estimator(profile)}"] if profile.iterations else []),
     ]
+
+
+def kept_timelines(profile: Profile) -> dict[str, Timeline]:
+    """The one inference of the record."""
+    return {} if profile.timeline is None else {"typical": profile.timeline}
+
+
+def _amount(profile: Profile) -> Amount:
+    """An inference as a caller meets it; with the profiler if nothing else is known."""
+    if profile.unprofiled_ns:
+        return duration(profile.unprofiled_ns), "a call, unprofiled"
+    return (microseconds(profile.usual_run_us), "an inference") if profile.usual_run_us else ("", "")
 
 
 def _on_screen(profile: Profile, top: int) -> dict[str, Sequence[Any]]:
@@ -149,16 +153,12 @@ def _operators(profile: Profile, top: int) -> list[Table[Any]]:
     return [table._replace(rows=table.rows[:most], footers=[*left, *table.footers])] if table.rows else []
 
 
-def _nodes(profile: Profile, top: int | None = None) -> list[Table[Any]]:
-    """The most costly nodes, or as many as a page has."""
-    if not profile.nodes or top == 0:
-        return []
-    if top is None:
-        return [costly_nodes_table(profile, MOST_ROWS, "Time per node")]
-    return [costly_nodes_table(profile, top, "The most costly nodes")]
+def _nodes(profile: Profile, top: int) -> list[Table[Any]]:
+    """The most costly nodes."""
+    return [costly_nodes_table(profile, top, "The most costly nodes")] if profile.nodes and top else []
 
 
-def _original(profile: Profile, top: int = MOST_ROWS) -> list[Any]:
+def _original(profile: Profile, top: int) -> list[Any]:
     """Where the time goes in the model as it was written: modules, original nodes, and those that cost nothing."""
     tables: list[Table[Any]] = [modules_table(profile, top=top), costly_sources_table(profile, top)] if top else []
     return [*(table for table in tables if table.rows), *_gone(profile)]
@@ -169,10 +169,11 @@ def _gone(profile: Profile) -> list[Any]:
     return [GAP, *map(Line, lines)] if lines else []
 
 
-def _graph(graph: Callable[[], DrawnGraph | None] | None) -> Any:
-    found = graph() if graph is not None else None
-    return NO_GRAPH if found is None else graph_part(found)
+def _timeline(profile: Profile, timelines: Mapping[str, Timeline]) -> list[Any]:
+    return [*timelines_charts(profile, timelines)] or ([_NO_TIMELINE] if profile.nodes else [])
 
 
-def _timeline(profile: Profile, timeline: Timeline | None) -> list[Any]:
-    return [*timeline_charts(profile, timeline)] or ([_NO_TIMELINE] if profile.nodes else [])
+def _inferences(profile: Profile) -> list[Panes]:
+    """Every inference, and the first one by operator, side by side."""
+    charts = [*iterations_charts(profile), *first_charts(profile)]
+    return [Panes(charts)] if charts else []

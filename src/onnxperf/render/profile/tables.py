@@ -289,6 +289,15 @@ def costly_sources_table(profile: Profile, top: int) -> Table[Timed[SourceTime]]
     return _sources_table(profile, shown)._replace(footers=footers if changed else [])
 
 
+def all_sources_table(profile: Profile, top: int) -> Table[Timed[SourceTime]]:
+    """The most costly groups of original nodes, changed or not; without rows if the optimizer changed nothing."""
+    timed = timed_sources(profile)
+    if all(row.timed.group.kind == "kept" for row in timed):
+        timed = []
+    table = _sources_table(profile, timed[:top])
+    return table._replace(footers=[*others_footer(timed[top:]), total_footer(timed)])
+
+
 def timed_sources(profile: Profile) -> list[Timed[SourceTime]]:
     """Groups that are executed, the most costly first."""
     rows = [row for row in rows_of(profile, "sources") if row.timed.group.kind not in TIMELESS]

@@ -18,10 +18,22 @@ from onnxperf.render.kit.column import Cell
 from onnxperf.render.kit.comparison import VERDICT_STYLES
 from onnxperf.render.kit.documents import compact_json
 from onnxperf.render.kit.html import sentence_html
-from onnxperf.render.kit.page import Answer, Drawing, Flow, Heading, Line, Panes, Section, Tabs, Verbatim
+from onnxperf.render.kit.page import (
+    Answer,
+    Drawing,
+    Flow,
+    Heading,
+    Line,
+    Panes,
+    Section,
+    Shares,
+    Tabs,
+    Verbatim,
+)
 from onnxperf.render.kit.table import Table, grid_of
 from onnxperf.render.web.story import Story
 from onnxperf.wording.names import name_of, visible
+from onnxperf.wording.numbers import percent
 
 BRIEF = 6
 """Columns of a table that a page shows at once; a button shows all, and a selected row all of its values."""
@@ -77,7 +89,7 @@ def report_page(stories: Sequence[Story], title: str = "", site: PageFrame | Non
             style=style,
             served=served,
             scripts=scripts,
-            data=_json({"charts": build.charts, "tables": build.tables}),
+            data=_json({"charts": build.charts, "tables": build.tables, "groups": list(build.groups)}),
             policy=policy,
         )
     )
@@ -154,6 +166,9 @@ class _Build:
     tables: dict[str, object] = field(default_factory=dict)
     kinds: set[str] = field(default_factory=set)
     drawings: int = 0
+    groups: dict[str, int] = field(default_factory=dict)
+    """What rows of tables belong to, by its place."""
+    has_shares: bool = False
     _ids: int = 0
 
     def scripts(self) -> list[str]:
@@ -165,6 +180,7 @@ class _Build:
             "figures.js",
             "tables.js",
             "tabs.js",
+            *(["shares.js"] if self.has_shares else []),
             *(["charts.js", "axes.js", "filters.js", *charts] if charts else []),
             *(["drawing.js"] if self.drawings else []),
             "start.js",
@@ -226,11 +242,16 @@ class _Build:
         grid = grid_of(part)
         if not grid.lines:
             return {}
-        lines = [(visible(line.link), [_cell(cell, line.style) for cell in line.cells]) for line in grid.lines]
+        lines = [
+            (visible(line.link), [_cell(cell, line.style) for cell in line.cells], self._groups(line.groups))
+            for line in grid.lines
+        ]
         rows, below = lines[: len(part.rows)], lines[len(part.rows) :]
         name = self._id("table")
         if len(rows) > STATIC_ROWS:
-            self.tables[name] = [(key, [_compact(*cell) for cell in cells]) for key, cells in rows[STATIC_ROWS:]]
+            self.tables[name] = [
+                (key, [_compact(*cell) for cell in cells], groups) for key, cells, groups in rows[STATIC_ROWS:]
+            ]
         brief, narrow = grid.brief(BRIEF), grid.brief(ON_PHONES, figures=False)
         columns = [
             {"heading": visible(each.heading), "look": _look(each.left, place not in brief, place not in narrow)}
@@ -247,12 +268,31 @@ class _Build:
             "number": len(rows),
         }
 
+    def _groups(self, groups: Sequence[str]) -> str:
+        """Their places in the list of the page: hundreds of rows may belong to the same."""
+        return " ".join(str(self.groups.setdefault(visible(group), len(self.groups))) for group in groups)
+
+    def _shares(self, part: Shares) -> dict[str, object]:
+        self.has_shares = True
+        parts = [
+            {
+                "name": visible(each.name),
+                "words": " · ".join([visible(each.name), each.amount, percent(each.share)]),
+                "percent": percent(each.share),
+                "share": f"{each.share:.6g}",
+                "color": each.color,
+                "link": visible(each.link),
+            }
+            for each in part.parts
+        ]
+        return {"type": "shares", "id": self._id("shares"), "title": visible(part.title), "parts": parts}
+
     def _chart(self, part: Chart) -> dict[str, object]:
         if part.is_in_rows:
             table = self._table(part.table)
             return {**table, "title": visible(part.title), "summary": visible(part.summary)} if table else {}
         name = self._id("chart")
-        self.kinds.add(part.kind)
+        self.kinds |= {part.kind, *part.layers[0].picture.uses}
         self.charts[name] = {"kind": part.kind, "summary": visible(part.summary), "data": _chart_data(part)}
         return {
             "type": "chart",
@@ -281,6 +321,7 @@ _DRAWN: Mapping[type, Callable[[_Build, Any], dict[str, object]]] = {
     Table: _Build._table,
     Chart: _Build._chart,
     Drawing: _Build._drawing,
+    Shares: _Build._shares,
     Tabs: _Build._several,
     Panes: _Build._several,
 }

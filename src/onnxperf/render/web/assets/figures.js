@@ -23,6 +23,7 @@ onnxperf.drawMarks = (cell, marks) => {
     return made;
   };
   const svg = make("svg", { class: "marks", viewBox: `-6 0 ${width + 12} ${height}`, width: width + 12, height, fill: "currentColor", role: "img", "aria-label": "" });
+  if (/^(before|bar) /.test(marks)) svg.setAttribute("preserveAspectRatio", "none");  // bars may be stretched, points not
   for (const mark of marks.split(";")) {
     const [shape, from, to] = mark.split(" ");
     svg.append(make(...shapes[shape]((Number(from) * width) / 100, (Number(to) * width) / 100)));

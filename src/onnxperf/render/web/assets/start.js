@@ -1,6 +1,7 @@
 "use strict";
 onnxperf.startTables();
 onnxperf.startTabs();
+if (onnxperf.startShares) onnxperf.startShares();
 if (onnxperf.startCharts) onnxperf.startCharts();
 if (onnxperf.startDrawings) onnxperf.startDrawings();
 onnxperf.startCopying();

@@ -1,21 +1,25 @@
 "use strict";
 // Tables that can be sorted, searched and walked through; of long ones, rows are made when they are wanted.
 onnxperf.startTables = () => {
-  const first = 12;  // rows that are shown at once: what comes below a table should not be far away
+  const usual = 12;  // rows that are shown at once: what comes below a table should not be far away
   const step = 300;  // rows that each click adds
   const few = 3;  // cases up to which a table shows all of them
   const short = 8;  // rows up to which nobody needs a search
 
+  const groupsOf = (places) => (places ? places.split(" ").map((place) => onnxperf.data.groups[place]) : []);
+
   const rowOf = (element) => ({
     element,
     key: element.dataset.key || "",
+    groups: groupsOf(element.dataset.groups),
     texts: Array.from(element.cells, (cell) => (cell.dataset.marks ? "" : cell.textContent)),
     values: Array.from(element.cells, (cell) => (cell.dataset.value === undefined ? null : Number(cell.dataset.value))),
   });
 
-  const makeRow = ([key, compact], heads, cells = compact.map((cell) => (typeof cell === "string" ? [cell, null, "", ""] : cell))) => ({
+  const makeRow = ([key, compact, groups], heads, cells = compact.map((cell) => (typeof cell === "string" ? [cell, null, "", ""] : cell))) => ({
     element: null,
     key,
+    groups: groupsOf(groups),
     texts: cells.map(([text, , , marks]) => (marks ? "" : text)),
     values: cells.map((cell) => cell[1]),
     make() {
@@ -43,8 +47,10 @@ onnxperf.startTables = () => {
     const more = box.querySelector(".more");
     const below = box.querySelector("tfoot");  // totals of all rows
     let order = rows;
+    const first = box.closest(".panes") ? 60 : usual;  // a pane scrolls
     let limit = first;
     let kept = () => true;  // rows that a select box of a chart leaves
+    let only = "";  // the operator or module whose rows are shown
 
     const element = (row) => {
       row.element ??= row.make();
@@ -82,7 +88,7 @@ onnxperf.startTables = () => {
     const isInScope = (row) => !scope || row.key.startsWith(`${scope}${onnxperf.joint}`);
     const found = () => {
       const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-      return order.filter((row) => kept(row) && isInScope(row) && words.every((word) => row.texts.some((text) => text.toLowerCase().includes(word))));
+      return order.filter((row) => kept(row) && isInScope(row) && (!only || row.groups.includes(only)) && words.every((word) => row.texts.some((text) => text.toLowerCase().includes(word))));
     };
     const show = () => {
       const shown = found();
@@ -180,7 +186,22 @@ onnxperf.startTables = () => {
     search.addEventListener("input", () => { limit = first; show(); });
     more.addEventListener("click", () => { limit += step; show(); });
     tools.hidden = rows.length <= short && !choice;
+    const chip = onnxperf.button("", () => { if (onnxperf.selected === only) onnxperf.select("", box); else { keepOnly(""); show(); } });
+    chip.className = "chip";
+    frame.before(chip);
+    const groups = new Set(rows.flatMap((row) => row.groups));
+    const keepOnly = (group) => {
+      only = group;
+      limit = Math.max(limit, first);
+      chip.hidden = !only;
+      chip.textContent = `only ${only.replace(/^(operator|module) /, "") || "the outermost module"} ×`;
+    };
+    keepOnly("");
+    box.filters = (key) => groups.has(key);
     onnxperf.selecting.push((key, from) => {
+      const isInside = only && rows.some((row) => row.key === key && row.groups.includes(only));
+      const wanted = groups.has(key) ? key : isInside ? only : "";
+      if (wanted !== only) { keepOnly(wanted); show(); }
       const row = rows.find((each) => each.key && each.key === key);
       follow(key);
       if (row && from !== box) {

@@ -27,9 +27,13 @@ onnxperf.startTabs = () => {
       buttons[next].focus();
     });
     const has = (panel, key) => Array.from(panel.querySelectorAll("div.table")).some((table) => table.has?.(key));
-    onnxperf.selecting.push((key) => {
-      const place = panels.findIndex((panel) => has(panel, key));
-      if (place >= 0 && !panels.some((panel) => !panel.hidden && has(panel, key))) show(place);
+    const filters = (panel, key) => Array.from(panel.querySelectorAll("div.table")).some((table) => table.filters?.(key));
+    onnxperf.selecting.push((key, from) => {
+      if (!key) return;
+      const isInto = Boolean(from?.matches?.(".shares"));  // a part of a whole leads to what it consists of
+      const place = panels.findIndex((panel) => (isInto ? filters : has)(panel, key));
+      const isShown = panels.some((panel) => !panel.hidden && (filters(panel, key) || (!isInto && has(panel, key))));
+      if (place >= 0 && !isShown) show(place);
     });
     box.classList.add("started");
     box.prepend(list);
