@@ -37,7 +37,7 @@ CASES = {
         profile("a", Conv=30, Add=10),
         profile("b", Conv=8, Add=12),
     ],
-    "With the profiler, a call takes 4 times as long, so times of nodes are mostly the profiler's. Conv takes the most "
+    "With the profiler, a call takes 4.00× as long: times of nodes are mostly the profiler's.\nConv takes the most "
     "time under both variants: 30 µs under a and 20 µs under b.": [
         replace(profile("a", Conv=30), profiled_ns=2.0, unprofiled_ns=1.0),
         replace(profile("b", Conv=20), profiled_ns=4.0, unprofiled_ns=1.0),
