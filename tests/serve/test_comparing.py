@@ -66,6 +66,19 @@ def test_races_have_a_verdict_and_the_settings_that_differ(store: Store, client:
     assert not [line for line in lines if line.startswith(("| python |", "| cores |"))]
 
 
+def test_one_run_is_offered_others_of_its_kind_and_model_the_older_one_first(store: Store, client: TestClient) -> None:
+    first, last = two(store, "profile")
+    page = unescape(client.get(f"/compare?second={last.id}").text)
+    alike = [each for each in store.runs(kind="profile") if each.id != last.id]
+    for other in alike:
+        assert f'href="/compare?first={other.id}&second={last.id}"' in page
+    assert page.count('href="/compare?first=') == len(alike)
+    assert f'href="/compare?first={first.id}&second={last.id}"' in unescape(
+        client.get(f"/compare?first={first.id}").text
+    )
+    assert "with another" not in client.get("/compare?second=zzz").text
+
+
 def test_runs_of_different_kinds_are_one_line(store: Store, client: TestClient) -> None:
     other = (two(store, "bench")[0], two(store, "profile")[0])
     answer = client.get(address_of(other))
