@@ -97,6 +97,7 @@ def opened_s(browser: Any, path: Path) -> tuple[float, float]:
         seconds = time.perf_counter() - begin
         slowest = 0.0
         for figure in opened.page.query_selector_all("figure.chart"):
+            figure.evaluate("(each) => each.closest('details')?.setAttribute('open', '')")
             begin = time.perf_counter()
             figure.scroll_into_view_if_needed()
             opened.page.wait_for_function("(each) => each.chart !== undefined", arg=figure)

@@ -119,6 +119,13 @@ def test_a_model_in_an_expression_or_a_file_is_drawn(run: Run, model: str) -> No
     assert shown.plain.startswith("SVG of linear")  # a notebook keeps the drawing once
 
 
+def test_a_chart_is_shown_once_and_its_axes_are_not_described(run: Run) -> None:
+    shown = run("import onnxperf\nonnxperf.bench(model, dims={'batch': 2}, blocks=3, call='run,run-c').plot()")
+    assert not shown.errors
+    assert "<Axes" not in shown.plain
+    assert shown.plain.count("<Figure size") == 1
+
+
 @pytest.mark.parametrize("options", ["--as text", "--op MatMul", "--all", "--around MatMul_0"])
 def test_a_listing_is_text(run: Run, options: str) -> None:
     shown = run(f"%onnxview model {options}")

@@ -27,7 +27,7 @@ KNOWN = {
     "an error of a model file": ("model/external.py", "which is missing from"),
     "an error in a notebook": ("notebook.py", "a variable with a dict of arrays"),
     "the meaning of a field": ("records/race.py", "Position within the round, from 0."),
-    "a heading of a table": ("render/race/subjects.py", "first call"),
+    "a heading of a table": ("render/memory/tables.py", "first call"),
     "a legend": ("render/", "95 % CI"),
     "documentation of a result": ("results/base.py", "The result in plain sentences, one per case."),
     "an error of a runtime": ("runtimes/ort/session.py", "cannot load the model"),

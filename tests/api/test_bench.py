@@ -279,7 +279,7 @@ def test_progress_is_reported(linear_bytes: bytes) -> None:
         ({"provider": "tpu"}, r"provider 'tpu'; choose from: .*cpu"),
         (
             {"opt_level": "most"},
-            r"unknown optimisation level 'most'; choose from: disable, basic, extended, layout, all",
+            r"unknown optimization level 'most'; choose from: disable, basic, extended, layout, all",
         ),
         ({"threads": 0}, r"`threads=0`: expected a whole number from 1"),
         ({"time": 0}, r"`time=0.*`: expected more than 0 seconds"),

@@ -78,7 +78,7 @@ def test_one_model_is_drawn_under_two_variants_by_name(tmp_path: Path) -> None:
     ("options", "said"),
     [
         ({"opt_level": "all"}, "a diff has two sides"),
-        ({"opt_level": "basic,most"}, "unknown optimisation level 'most'"),
+        ({"opt_level": "basic,most"}, "unknown optimization level 'most'"),
         ({"variants": {"one": {"threads": 1}}}, "a diff has two sides"),
         ({"variants": {"a": {"runtime": "numpy"}, "b": {}}}, "numpy has no profiler"),
         ({"after": "trace.json"}, "a trace has no graph to draw"),

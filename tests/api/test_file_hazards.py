@@ -271,4 +271,4 @@ def test_evidence_counts_what_is_there() -> None:
     assert "4 Transpose nodes executed" in only(transposes.find, "transposes").evidence
     assert "ij,jk->ik" in only(einsums.find, "einsum").evidence
     assert "2 of the model's 6 have no effect" not in only(casts.find, "casts").evidence
-    assert "1 initialiser with 4.10 kB" in only(unused_weights.find, "unused").evidence
+    assert "1 unused initializer with 4.10 kB" in only(unused_weights.find, "unused").evidence

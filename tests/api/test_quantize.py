@@ -254,7 +254,7 @@ def test_a_model_that_is_too_large_is_one_line(
     saved: Callable[[onnx.ModelProto], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(quantizers, "LARGEST_PROTO_BYTES", 1000)
-    with pytest.raises(BadModel, match=r"only models of up to 1\.00 kB can be quantised"):
+    with pytest.raises(BadModel, match=r"only models of up to 1\.00 kB can be quantized"):
         onnxperf.quantize(saved(quantizable.mlp(2)))
 
 

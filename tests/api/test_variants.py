@@ -112,7 +112,7 @@ def test_every_setting_has_a_name_and_takes_texts(setting: str, value: Any, fiel
         ({"threads": []}, "`threads`: no value given"),
         (
             {"opt_level": "most"},
-            "unknown optimisation level 'most'; choose from: disable, basic",
+            "unknown optimization level 'most'; choose from: disable, basic",
         ),
         ({"options": {"mem_patern": "off"}}, "unknown setting 'mem_patern'; choose from: arena"),
         ({"options": {"mem_pattern": "maybe"}}, "`mem_pattern=maybe`: expected on or off"),

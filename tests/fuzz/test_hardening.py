@@ -174,7 +174,7 @@ def test_the_table_has_a_row_for_each_and_names_what_went_wrong() -> None:
     ("code", "out", "err", "kind"),
     [
         (0, "done before", "", RESULT),
-        (143, "Interrupted: this is what was measured until then.", "", RESULT),
+        (143, "Interrupted: showing what was measured so far.", "", RESULT),
         (143, "", "onnxperf: interrupted", ERROR),
         (-15, "", "", ERROR),
         (130, "", "", TRACEBACK),

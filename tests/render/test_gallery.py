@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from onnxperf.errors import BadOption
 from onnxperf.render.charts.base import Chart, Width
-from onnxperf.render.kit.page import Section
+from onnxperf.render.kit.page import Panes, Section, Tabs
 from onnxperf.render.kit.table import Table, grid_of
 from onnxperf.results.base import Result, result_classes
 from tests import depth
@@ -64,12 +64,14 @@ RECORDED = {**{name: make() for name, make in gallery.RECORDS.items()}, **record
 def test_every_chart_of_a_page_is_a_file_too(record: Struct) -> None:
     result = result_classes()[type(record)](record)
     files = {each.title for _, panels in charts_of(result) for each in panels}
-    assert {each.title for each in charts_in(result.page())} <= files
+    drawn = {each.title for each in charts_in(result.page())}
+    assert drawn <= files
+    assert not drawn or {".png", ".svg"} <= set(result.formats())
 
 
 def charts_in(page: Iterable[Any]) -> Iterator[Chart]:
     for part in page:
-        if isinstance(part, Section):
+        if isinstance(part, Section | Tabs | Panes):
             yield from charts_in(part.parts)
         elif isinstance(part, Chart):
             yield part
@@ -77,7 +79,7 @@ def charts_in(page: Iterable[Any]) -> Iterator[Chart]:
 
 def tables_in(page: Iterable[Any]) -> Iterator[Table[Any]]:
     for part in page:
-        if isinstance(part, Section):
+        if isinstance(part, Section | Tabs | Panes):
             yield from tables_in(part.parts)
         elif isinstance(part, Chart):
             yield part.table

@@ -312,7 +312,7 @@ def test_progress_names_the_best_so_far() -> None:
     report = lambda done, text: texts.append(f"{0 <= done <= 1} {text}")  # noqa: E731
     TuneSearch(measure, choices, Budget(0.0, 500.0), 0.01, lambda: measure.now, report).run()
     assert texts[0] == "True each alone: a round"
-    assert "True the better ones: a round; best so far better: 1.250×" in texts
+    assert "True the better ones: a round; best so far better: 1.25×" in texts
     assert texts[-1].startswith("True confirming better: a round")
 
 

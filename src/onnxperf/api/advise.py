@@ -58,7 +58,7 @@ def advise(
     given: Mapping[str, Any],
     progress: Progress = automatic,
 ) -> AdviseResult:
-    """Find what costs time or memory in a model, and try remedies; Ctrl-C returns what was found until then.
+    """Find what costs time or memory in a model, and try remedies; Ctrl-C returns the results so far.
 
     The model is profiled and inspected, then every remedy of every hazard races the session as it is: first all of
     them, then those that may help. Verdicts share the error probability of one race. A gain larger than the share of
@@ -177,7 +177,7 @@ def _with_repeat(races: TrialRaces, trials: RemedyTrials, progress: Progress) ->
 
 
 def _written(record: Advice, trials: RemedyTrials, tried: Sequence[Tried], output: Path | None) -> Advice:
-    """The record with the file of the best rewrite; what was measured is not lost where it cannot be written."""
+    """The record with the file of the best rewrite; measurements are not lost if it cannot be written."""
     best = best_rewrite(tried)
     if output is None:
         return record

@@ -28,7 +28,7 @@ def bench(
     given: Mapping[str, Any],
     progress: Progress = automatic,
 ) -> BenchResult:
-    """Time a model, or race several ways of running it; Ctrl-C returns what was measured until then.
+    """Time a model, or race several ways of running it; Ctrl-C returns the results so far.
 
     `model` is a path, bytes, a ModelProto or the name of a zoo model ("zoo:resnet50"), or a list or dict of them.
     `call` and `runtime` are names, separated by commas, and `feeds` arrays by input. `against` adds what it was

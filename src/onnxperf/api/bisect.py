@@ -1,4 +1,4 @@
-"""`onnxperf.bisect`: the first release, the optimiser, the setting or the nodes that make a model slower."""
+"""`onnxperf.bisect`: the first release, the optimizer, the setting or the nodes that make a model slower."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def bisect(
     given: Mapping[str, Any],
     progress: Progress = automatic,
 ) -> BisectResult:
-    """Find where a model becomes slower or faster; Ctrl-C returns what was found until then.
+    """Find where a model becomes slower or faster; Ctrl-C returns the results so far.
 
     Exactly one option says where: `releases` such as "onnxruntime==1.20..1.31", the graph `optimizers` of onnxruntime,
     `settings` (those in which two `variants` differ, or a list of usual ones), or the `nodes` of the model, where two
@@ -247,7 +247,7 @@ def _bisect_nodes(request: _Request, output: str | Path | None) -> BisectResult:
 
 
 def _problem_of_writing(part: Path, output: Path) -> str:
-    """Write the smallest part; what was found is not lost where that is not possible."""
+    """Write the smallest part; findings are not lost if that is not possible."""
     try:
         copy(part, output)
     except FileNotWritten as error:

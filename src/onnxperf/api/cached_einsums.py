@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def cached_einsums() -> DataFrame:
-    """One row per plan that was kept, on disk or in memory, for any machine and version."""
+    """One row per plan kept, on disk or in memory, for any machine and version."""
     from msgspec.structs import asdict
     from pandas import DataFrame
 

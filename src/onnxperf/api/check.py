@@ -93,7 +93,7 @@ class _Sides:
     source: bool = False
     """The second side is the source of the model."""
     make_again: Callable[[], WorkerSpec] | None = None
-    """Makes the source once more, where it was named by a text."""
+    """Makes the source once more, if it was named by a text."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -189,7 +189,7 @@ def _compared(record: Check, sides: _Sides, settings: Settings) -> tuple[Check, 
 
 
 def _random(sides: _Sides) -> str:
-    """Which models draw random numbers, as far as that shows before anything runs; empty where none does."""
+    """Which models draw random numbers, as far as that shows before anything runs; empty if none does."""
     names = sides.names if len(sides.entries) > 1 else [sides.entries[0].model.label]
     found = [(name, drawn_in(entry)) for name, entry in zip(names, sides.entries, strict=True)]
     return "; ".join(draws_random_numbers(name, operators) for name, operators in found if operators)

@@ -111,7 +111,7 @@ class _Draft:
 
     proto: onnx.ModelProto
     links: dict[str, str]
-    """Inputs of the model by those of the source; empty where both are the same."""
+    """Inputs of the model by those of the source; empty if both are the same."""
     keys: list[str]
     """Outputs as the converter named them."""
     notes: list[str]
@@ -121,7 +121,7 @@ class _Draft:
         return [value.name for value in self.proto.graph.input]
 
     def rename(self, inputs: Sequence[str] | None, outputs: Sequence[str] | None) -> None:
-        """Give inputs and outputs the names that were asked for."""
+        """Give inputs and outputs the requested names."""
         if inputs is not None:
             old = self.inputs
             interface.rename_inputs(self.proto, inputs)
@@ -180,7 +180,7 @@ class _Request:
 
 @dataclass(frozen=True)
 class _Dynamic:
-    """Names that were asked for dimensions, as "input.axis", and the names that inputs are to get."""
+    """Requested names of dimensions, as "input.axis", and the names that inputs are to get."""
 
     asked: Mapping[str, str] | None
     input_names: tuple[str, ...]

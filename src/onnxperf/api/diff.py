@@ -91,9 +91,9 @@ def diff(
 def _refuse_useless(before: Side, after: Side, race: bool, given: Mapping[str, Any]) -> None:
     """Refuse options that nothing depends on: a trace and a profile are read as they are."""
     if not _runs(before) and not _runs(after):
-        refuse_useless(given, ("store", "tags"), "sides that were measured before")
+        refuse_useless(given, ("store", "tags"), "sides measured before")
     elif not _runs(before) or not _runs(after):
-        refuse_useless(given, _WITHOUT_RACE, "a side that was measured before: there is no race")
+        refuse_useless(given, _WITHOUT_RACE, "a side measured before: there is no race")
     elif not race:
         refuse_useless(given, _WITHOUT_RACE, "a diff without a race")
 

@@ -31,7 +31,7 @@ _LEVELS = ["disable", "all"]
 def diff_view(
     before: Source, after: Source | None = None, *, settings: Settings, given: Mapping[str, Any]
 ) -> ViewResult:
-    """Draw two models with what was kept, fused, removed and added; nothing is run.
+    """Draw two models with the nodes kept, fused, removed and added; nothing is run.
 
     Without `after`, the sides are one model as onnxruntime executes it with two values of a setting (the levels
     `disable` and `all` by default); two models are drawn as they are.
@@ -77,8 +77,8 @@ def drawing_of(before: Model, after: Model) -> Drawing:
 
 
 def label_of(side: Settings) -> str:
-    """What sets a side apart from the other; a level speaks for itself."""
-    return side.given[0].label.removeprefix("opt_level=")
+    """What sets a side apart from the other."""
+    return side.given[0].label
 
 
 def _result(drawing: Drawing) -> ViewResult:

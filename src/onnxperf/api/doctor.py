@@ -48,7 +48,7 @@ def doctor(
     What that race could still mistake for a difference is the noise band; later benches claim nothing below it,
     unless `why_not_kept` objects. A single thread measures the machine, not a thread pool. The peaks, of one thread
     and of all cores, are kept for `profile` with `roofline`. With `quick`, the machine is only described, in less than
-    two seconds: no race, no peaks, and the noise that was measured last.
+    two seconds: no race, no peaks, and the noise measured last.
     """
     if quick:
         refuse_useless(given, ("quick",), "`quick`, which races nothing")

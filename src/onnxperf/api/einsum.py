@@ -109,11 +109,11 @@ def _check(equation: object, operands: Sequence[Array], runtime: str, optimize: 
 
 @dataclass(slots=True)
 class _Ready:
-    """How an equation is computed, once that was found."""
+    """How an equation is computed, once found."""
 
     compute: Compute | None = None
     place: store.Place | None = None
-    """The file of the plan, where there is one."""
+    """The file of the plan, if there is one."""
     due: float = math.inf
     """When it is looked at again."""
 
@@ -130,7 +130,7 @@ def _ready_for(*_key: object) -> _Ready:
 
 
 def _model(request: EinsumRequest, optimize: bool | str, progress: Progress, ready: _Ready) -> bytes | None:
-    """The graph that computes an equation; None where numpy does so faster."""
+    """The graph that computes an equation; None if numpy does so faster."""
     if optimize is False:
         return written_model(request)
     with shown(progress) as report:  # here, not around `einsum`: later calls take microseconds

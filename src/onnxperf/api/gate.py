@@ -58,7 +58,7 @@ def gate(
     given: Mapping[str, Any],
     progress: Progress = automatic,
 ) -> GateResult:
-    """Decide whether a model may replace its `baseline`; Ctrl-C returns what was measured until then.
+    """Decide whether a model may replace its `baseline`; Ctrl-C returns the results so far.
 
     Both race each other on the same inputs, and the baseline races itself: if that control is called different, the
     time of its case is undecided. The new model fails if it is broken, if its outputs differ (unless `check` is False),
@@ -140,7 +140,7 @@ def _besides(
 ) -> tuple[list[GateLimit], bool]:
     """Errors and memory of every case whose subjects ran, and whether the user has stopped it.
 
-    `memory` has what processes of the baseline needed, by the number of the case, where it is a record.
+    `memory` has what processes of the baseline needed, by the number of the case, if it is a record.
     """
     found: list[GateLimit] = []
     try:
@@ -167,7 +167,7 @@ def _ran(case: Case) -> bool:
 def _measured(
     sides: GateSides, chosen: Sequence[RecordedSide], limits: _Limits, draft: Gate, progress: Progress
 ) -> GateResult:
-    """Race the new model with itself beside the yardstick, and compare it with what was recorded."""
+    """Race the new model with itself next to the yardstick, and compare it with what was recorded."""
     memory = _recorded_memory(chosen) if limits.memory is not None else {}
     share = 1 / max(len(sides.settings.sizes), 1)
     race = replace(sides.settings.race, baseline=NEW, alpha_share=share)

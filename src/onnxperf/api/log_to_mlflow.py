@@ -13,6 +13,6 @@ def log_to_mlflow(result: Result[Any], *, experiment: str | None = None) -> str:
 
     Parameters, numbers, verdicts as tags, the HTML page and the record. Each case of a sweep is a run of its own below
     that run, which in turn is below the active run, if there is one. MLFLOW_TRACKING_URI says where; `experiment`,
-    MLFLOW_EXPERIMENT_NAME or MLFLOW_EXPERIMENT_ID in which experiment ("onnxperf" unless given).
+    MLFLOW_EXPERIMENT_NAME or MLFLOW_EXPERIMENT_ID in which experiment [default: "onnxperf"].
     """
     return log_result(result, experiment)

@@ -48,7 +48,6 @@ from onnxperf.records.memory import Memory, MemoryCase, MemorySubject
 from onnxperf.results.memory import MemoryResult
 from onnxperf.runtimes.find import find_runtime
 from onnxperf.wording.labels import ARENA_SETTINGS
-from onnxperf.wording.numbers import count
 
 
 @public(MEMORY)
@@ -63,7 +62,7 @@ def memory(
     given: Mapping[str, Any],
     progress: Progress = automatic,
 ) -> MemoryResult:
-    """Measure models or callables, each alone in a fresh process; Ctrl-C returns what was measured until then.
+    """Measure models or callables, each alone in a fresh process; Ctrl-C returns the results so far.
 
     `model` is what `onnxperf.bench` takes, or a function without arguments, its name as FILE.py:function, or a dict of
     functions by name. The peaks of loading, of the first call and of steady calls are the kernel's. The curve is
@@ -109,7 +108,7 @@ class _Plan:
     specs: Callable[[], list[WorkerSpec]]
     """Packs inputs and models, which takes memory: only when the turn of the case has come."""
     entry: Entry | None = None
-    """The model, with its largest inputs where there are several."""
+    """The model, with its largest inputs if there are several."""
     recorded: Callable[[], ArenaAccount] | None = None
     """Runs the model once more with onnxruntime's trace, which has the arena."""
 
@@ -117,11 +116,11 @@ class _Plan:
 def _plan_of_functions(functions: Mapping[str, Callable[[], Any]], request: _Request) -> _Plan:
     specs = partial(function_specs, functions, Feeds({}, {}), request.settings.session.threads, request.settings.source)
     notes = ("the data of a callable was sent with it, before anything was measured",)
-    return _Plan(MemoryCase(model=", ".join(functions), notes=(*notes, *_notes(request))), specs)
+    return _Plan(MemoryCase(model=", ".join(functions), notes=notes), specs)
 
 
 def _plans(contest: Contest, request: _Request) -> Iterator[_Plan]:
-    """A case for every combination of sizes; where there are several, one more in which a session gets them all."""
+    """A case for every combination of sizes; if there are several, one more in which a session gets them all."""
     settings = request.settings
     setups = setups_of(contest.runtime, contest.call, settings)
     for group in groups(contest.models, contest.against):
@@ -159,18 +158,12 @@ def _plan_of_model(
         fingerprint=entry.model.fingerprint,
         dims=dims,
         shapes={name: array.shape for name, array in entry.feeds.arrays.items()},
-        notes=(*entry.feeds.notes, *notes_on_calls(functions), *_notes(request)),
+        notes=(*entry.feeds.notes, *notes_on_calls(functions)),
     )
     launch = start_of(request.settings.limits)
     sessions = [setup.session for setup in setups if find_runtime(setup.runtime).records]
     recorded = partial(record_arena, entries, sessions[0], launch) if sessions else None
     return _Plan(case, specs, largest(entries), recorded)
-
-
-def _notes(request: _Request) -> list[str]:
-    threads = {each.session.threads or 1 for each in request.settings.variants}
-    with_threads = f" with {count(min(threads), 'thread')}" if len(threads) == 1 else ""
-    return [f"every subject alone in a fresh process{with_threads}"]
 
 
 def _report_case(progress: Progress, number: int, plans: Sequence[_Plan], done: float, text: str) -> None:
@@ -213,7 +206,7 @@ def _probe(plan: _Plan, request: _Request, progress: Progress) -> MemoryCase:
 def _try_arena_settings(
     specs: Sequence[WorkerSpec], subjects: list[MemorySubject], trial: Callable[[WorkerSpec], MemoryProbe]
 ) -> bool:
-    """Add what other settings of the arena would need, where that is worth the time; whether Ctrl-C came meanwhile."""
+    """Add what other settings of the arena would need, if that is worth the time; whether Ctrl-C came meanwhile."""
     for number, (spec, subject) in enumerate(zip(specs, subjects, strict=False)):
         for setting in settings_to_try(subject) if _records(subject) else ():
             probe = trial(replace(spec, session=replace(spec.session, arena=setting)))
@@ -232,7 +225,7 @@ def _trial(spec: WorkerSpec, start: Any, request: _Request, report: Callable[[st
 
 
 def _arena(recorded: Callable[[], ArenaAccount], notes: list[str]) -> ArenaAccount | None:
-    """What onnxruntime's trace has about its arena; where it has nothing, there is a note."""
+    """What onnxruntime's trace has about its arena; if it has nothing, there is a note."""
     try:
         arena = recorded()
     except (SubjectError, BadInput) as error:

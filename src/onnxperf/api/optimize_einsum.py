@@ -28,12 +28,11 @@ def optimize_einsum(
     given: Mapping[str, Any],
     progress: Progress = automatic,
 ) -> EinsumResult:
-    """Find the fastest graph for an equation on these shapes; a plan that was found before is not searched again.
+    """Find the fastest graph for an equation on these shapes; a plan found before is not searched again.
 
     `search=False` trusts the cost model, `portable=True` allows only standard operators, `again=True` searches even
     if there is a plan already, and `time` is for all of it, in seconds: what does not fit is left out, with a note.
-    If the final race is undecided, its baseline is taken, and the plan is not kept. Ctrl-C returns what was found
-    until then.
+    If the final race is undecided, its baseline is taken, and the plan is not kept. Ctrl-C returns the results so far.
     """
     request = request_for(
         parse(equation, [tuple(int(size) for size in shape) for shape in shapes]),

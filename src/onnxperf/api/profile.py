@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from onnxperf.analyze.answers.profiles import NO_VERDICT, profiles_answer
+from onnxperf.analyze.answers.profiles import profiles_answer
 from onnxperf.api._shared import recordings
 from onnxperf.api._shared.opening import Source
 from onnxperf.api._shared.progress import automatic
@@ -81,5 +81,5 @@ def _profile_variants(entry: Entry, settings: Settings, calls: int | None, progr
         machine=results[0].record.machine,
         command="onnxperf.profile",
     )
-    notes = (*entry.feeds.notes, NO_VERDICT, *notes_on_load(record))
+    notes = (*entry.feeds.notes, *notes_on_load(record))
     return ProfilesResult(replace(record, notes=notes, answer=profiles_answer(record)))

@@ -1,4 +1,4 @@
-"""`onnxperf.quantize`: a model in int8 by onnxruntime's quantiser, with what each layer wins, loses and costs."""
+"""`onnxperf.quantize`: a model in int8 by onnxruntime's quantizer, with what each layer wins, loses and costs."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def quantize(
     .npz files with an array for each input, calls or rows along the first axis, or such arrays; without them inputs
     are random. The model is written to `output`, if that is given, unless int8 is slower than float32: then nothing is
     chosen or written. `time` is for all of it: of a large model, only the ways that won most often elsewhere are
-    tried. Ctrl-C returns what was found until then.
+    tried. Ctrl-C returns the results so far.
     """
     if output is not None:
         check_folder(output)
@@ -105,7 +105,7 @@ def quantize(
 
 @dataclass
 class _Work:
-    """One quantisation, step by step; what is known when it is interrupted stays."""
+    """One quantization, step by step; what is known when it is interrupted stays."""
 
     entry: Entry
     quantizer: Quantizer
@@ -260,7 +260,7 @@ def _stop_if(interrupted: bool) -> None:
 
 
 def _written(work: _Work, model: Quantized, output: Path) -> QuantizeResult:
-    """The result with its file; what was measured is not lost where that is slower, or cannot be written."""
+    """The result with its file; measurements are not lost if that is slower, or cannot be written."""
     try:
         if not way_to_take(work.record):
             raise FileNotWritten(f"{output} was not written: int8 is slower than float32")

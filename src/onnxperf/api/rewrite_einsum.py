@@ -63,7 +63,7 @@ def rewrite_einsum(
     A replacement is tried further only if the outputs are equal and the whole model wins its race. The model with all
     of these is raced once more, and written only if it is proven faster. The new graphs hold only for the shapes of
     these inputs, so the inputs of the written model are fixed to them. `time` is for all of it, in seconds; equations
-    that it does not suffice for are skipped. After Ctrl-C nothing is written; the result has what was found until then.
+    that it does not suffice for are skipped. After Ctrl-C nothing is written; the result has the findings so far.
     """
     begin = monotonic()
     check_folder(output)
@@ -105,10 +105,10 @@ class ModelTrial:
     limits: WorkerLimits
     progress: Progress
     ends_s: float | None = None
-    """When the time for all of it is over; None where none was requested."""
+    """When the time for all of it is over; None if none was requested."""
 
     def slot_s(self, steps: int) -> float | None:
-        """Seconds for the next of so many steps that are left; None where no time was requested."""
+        """Seconds for the next of so many steps that are left; None if no time was requested."""
         return None if self.ends_s is None else (self.ends_s - monotonic()) / steps
 
     @property
@@ -131,7 +131,7 @@ class ModelTrial:
         return replace(self.plain, subjects=(subject,), model_path=str(path), session=session)
 
     def difference(self, replacements: Graphs) -> str:
-        """How the outputs differ from those of the original; empty where they do not."""
+        """How the outputs differ from those of the original; empty if they do not."""
         wanted = outputs_of(self.spec(BEFORE, {}), self.limits)
         return disagreement(outputs_of(self.spec(AFTER, replacements), self.limits), wanted, Tolerances())
 

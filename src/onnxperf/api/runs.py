@@ -1,4 +1,4 @@
-"""`onnxperf.runs`: what was measured before."""
+"""`onnxperf.runs`: saved runs."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def tune(
 
 
 def _with_winner(record: Tuning, request: TuneRequest) -> Tuning:
-    """The record, whose winner has the settings that were given, too; and the program that uses it."""
+    """The record, whose winner also has the given settings; and the program that uses it."""
     winner = record.winner
     if winner is None:
         return record

@@ -17,6 +17,7 @@ from onnxperf.cli.printing import is_terminal, print_text, write_output
 from onnxperf.errors import BadOption, FileNotWritten, MissingExtra, OnnxperfError
 from onnxperf.options.spelling import as_flags, plain_flags
 from onnxperf.render.kit import complaints
+from onnxperf.wording.names import name_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -194,8 +195,11 @@ def abandon_stdout() -> None:
     abandon(sys.stdout)
 
 
-def show(result: R, output: Output, page: Callable[[R], Page] | None = None) -> None:
-    """Print the page, or only the answer; on stderr if standard output is for another program."""
+def show(result: R, output: Output, page: Callable[[R], Page] | None = None, run: str = "last") -> None:
+    """Print the page, or only the answer; on stderr if standard output is for another program.
+
+    `run` is what `onnxperf runs show` takes to show it again.
+    """
     from onnxperf.render.kit.console import print_page
     from onnxperf.render.kit.page import with_foot
 
@@ -205,15 +209,16 @@ def show(result: R, output: Output, page: Callable[[R], Page] | None = None) -> 
     else:
         console = make_console(stderr=output.to_stdout, wide=output.wide)
         shown = page(result) if page is not None else result.page()
-        print_page(with_foot(shown, _about_run(result, output)), console, as_flags)
+        print_page(with_foot(shown, _about_run(result, output, run)), console, as_flags)
 
 
-def _about_run(result: Result[Any], output: Output) -> list[str]:
-    """Under which name the run was saved, and how to see all of it."""
+def _about_run(result: Result[Any], output: Output, run: str) -> list[str]:
+    """Under which name and tags the run was saved, and how to see all of it."""
     if not result.run:
         return []
-    more = [] if output.wide else ["all figures: onnxperf runs show last --wide"]
-    return [f"saved as run {result.run}", *more]
+    tags = [name_of(f"{name}={value}") for name, value in result.tags.items()]
+    more = [] if output.wide else [f"all figures: onnxperf runs show {run} --wide"]
+    return [f"saved as run {result.run}", *tags, *more]
 
 
 def _log(result: Result[Any], output: Output) -> None:

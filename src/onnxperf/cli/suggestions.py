@@ -27,7 +27,7 @@ _COMMANDS = {
     "diff": "compare-models differences",
     "doctor": "machine system env info-system noise",
     "memory": "mem ram memray leak",
-    "optimize": "optimise simplify fuse onnxsim",
+    "optimize": "simplify fuse onnxsim",
     "profile": "trace profiler hotspots",
     "runs": "list ls history log results",
     "stack": "flamegraph flame py-spy pyinstrument callstack",

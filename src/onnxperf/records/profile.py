@@ -220,7 +220,7 @@ class Timeline(Struct, frozen=True, kw_only=True):
     """When the nodes of one inference ran: one column per quantity, in the order the nodes ended."""
 
     iteration: Count
-    """Index of the inference, from 0: the one closest to the typical time."""
+    """Index of the inference, from 0: the one whose node times are closest to the typical ones."""
     nodes: tuple[Count, ...]
     """Indices of the executed nodes in the list of nodes."""
     start_us: tuple[Delta, ...]
@@ -309,6 +309,15 @@ class Profile(Experiment, frozen=True, kw_only=True):
         groups = [source.group for source in self.sources]
         known = {(group.path, name): group.link for group in groups for name in group.executed}
         return tuple(known.get((node.path, node.name)) or link(node.path, node.name) for node in self.nodes)
+
+    @property
+    def link_groups(self) -> dict[str, tuple[str, ...]]:
+        """For each key of nodes, the keys of the operators and modules they belong to."""
+        found: dict[str, dict[str, None]] = {}
+        for node, shared in zip(self.nodes, self.node_links, strict=True):
+            around = [] if node.module is None else modules_around(node.module)
+            found[shared] = found.get(shared, {}) | dict.fromkeys([operator_link(node.op_name), *around])
+        return {key: tuple(groups) for key, groups in found.items()}
 
     def by_launch(self, values: Sequence[int]) -> list[Sequence[int]]:
         """The steady values of a per-inference column, launch by launch; empty if there was one process."""

@@ -35,7 +35,7 @@ class AdviseResult(Result[Advice]):
 
     @property
     def has_answer(self) -> bool:
-        """Whether the model was written, where that was requested."""
+        """Whether the model was written, if requested."""
         return self._has_answer
 
     @property

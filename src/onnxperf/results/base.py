@@ -161,9 +161,9 @@ class Result(Generic[R]):
 
     def drawn(self, panels: Sequence[Chart], ax: Any = None, width: Width = "page") -> Any:
         """These charts on axes of yours or on a new figure, with the answer as its title; returns the axes."""
-        from onnxperf.render.paint.figure import draw_on  # matplotlib takes its time to load
+        from onnxperf.render.paint.figure import draw_on, quiet  # matplotlib takes its time to load
 
-        return draw_on(ax, panels, self.topic) if ax is not None else self.figure(panels, width).axes[0]
+        return draw_on(ax, panels, self.topic) if ax is not None else quiet(self.figure(panels, width).axes[0])
 
     def figure(self, panels: Sequence[Chart], width: Width = "page") -> Figure:
         """These charts as panels of a new figure: the answer is its title, the conditions stand below."""

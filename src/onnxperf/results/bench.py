@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +45,7 @@ from onnxperf.render.race.parts import part_charts
 from onnxperf.render.race.pytest_benchmark import SUFFIX, pytest_benchmark_json
 from onnxperf.render.race.samples import blocks_table, sample_chart, timed
 from onnxperf.render.race.sections import labels_of, speedup_chart, time_chart
-from onnxperf.render.race.sweep_lines import lines_charts
+from onnxperf.render.race.sweep_lines import lines_panes
 from onnxperf.render.race.sweep_map import crossover_charts, map_charts
 from onnxperf.render.race.sweep_matrix import times_charts
 from onnxperf.render.race.tables import classic_table, subjects_table
@@ -98,7 +97,7 @@ SHOW = Show(
     charts={
         "cases": _of_sweeps(sweep.sweep_charts),
         "map": _of_sweeps(map_charts),
-        "lines": _of_sweeps(partial(lines_charts, every=True)),
+        "lines": _of_sweeps(lines_panes),
         "matrix": _of_sweeps(times_charts),
         "speedups": _of_races(speedup_chart),
         "times": _of_races(time_chart),

@@ -34,7 +34,7 @@ class BisectResult(Result[Bisection]):
 
     @property
     def cause(self) -> str:
-        """What accounts for the change; empty where it was not found, or lies in a range."""
+        """What accounts for the change; empty if it was not found, or lies in a range."""
         found = self.record.outcome == "found" and len(self.record.causes) == 1
         return self.record.causes[0] if found else ""
 

@@ -88,7 +88,7 @@ class ConvertResult(Result[Conversion]):
             raise BadInput(f"{self.answer} `force=True` writes the model anyway")
         check_folder(path)
         has_weights_beside = write_model(self.proto, path, self.record.size_bytes)
-        notes = (f"its weights are in {path.name}.data, which must stay beside it",) if has_weights_beside else ()
+        notes = (f"its weights are in {path.name}.data, which must stay next to it",) if has_weights_beside else ()
         self.record = replace(self.record, output=str(path), notes=(*self.record.notes, *notes))
         if self._remember is not None:
             self._remember(path)

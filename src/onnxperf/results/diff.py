@@ -127,7 +127,7 @@ class DiffResult(Result[Diff]):
         return frame[both >= min_share * both.sum()]
 
     def graph_svg(self) -> str:
-        """Both graphs with what was kept, fused, removed and added, as `onnxperf.diff_view` draws them."""
+        """Both graphs with the nodes kept, fused, removed and added, as `onnxperf.diff_view` draws them."""
         if self._drawing is None:
             raise BadOption("only a diff of models has graphs to draw, and only until it is read from the store")
         return self._drawing()

@@ -35,7 +35,7 @@ SHOW = Show(
 
 
 class EinsumResult(Result[EinsumPlan]):
-    """What `onnxperf.optimize_einsum` returns: the graph that was chosen, and the race that decided."""
+    """What `onnxperf.optimize_einsum` returns: the chosen graph, and the race that decided."""
 
     show = SHOW
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec.structs import replace
 
 from onnxperf.analyze.graphs.attribution import split_estimate
-from onnxperf.analyze.graphs.view_metrics import links_of, time_metrics
+from onnxperf.analyze.graphs.view_metrics import folded_keys, links_of, time_metrics
 from onnxperf.analyze.trace.events import TraceLayout
 from onnxperf.analyze.trace.frames import events_frame, ort_frame
 from onnxperf.analyze.trace.node_memory import node_memories
 from onnxperf.analyze.trace.profile import node_times
-from onnxperf.analyze.trace.timeline import DRAWN, timeline_of
+from onnxperf.analyze.trace.timeline import DRAWN, KEPT, slowest_iteration, timeline_of
 from onnxperf.errors import BadOption
 from onnxperf.records.graph import Graph
 from onnxperf.records.profile import NodeTime, Profile, SourceTime, Timeline
@@ -35,7 +35,7 @@ from onnxperf.render.profile.charts import (
 )
 from onnxperf.render.profile.columns import Timed, rows_of
 from onnxperf.render.profile.headroom import headroom_table, roofline_charts
-from onnxperf.render.profile.page import TOP, profile_page
+from onnxperf.render.profile.page import TOP, kept_timelines, profile_page
 from onnxperf.render.profile.perfetto import perfetto_json
 from onnxperf.render.profile.tables import (
     iterations_table,
@@ -54,8 +54,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 TRACE = ".trace.json"
-_MOST_BARS = 60
-"""Nodes in a picture of nodes alone."""
 _MOST_SPANS = 10_000
 """Executions in a picture of one inference."""
 _NO_EVENTS = "this profile has only sums, as saved in the store; profile the model again, or read a trace"
@@ -88,7 +86,7 @@ SHOW = Show(
     charts={
         "roofline": roofline_charts,
         "operators": lambda record: [*operators_charts(record), *nodes_charts(record)],
-        "nodes": lambda record: nodes_charts(record, most=_MOST_BARS),
+        "nodes": nodes_charts,
         "sources": sources_charts,
         "iterations": iterations_charts,
         "first": first_charts,
@@ -144,22 +142,31 @@ class ProfileResult(Result[Profile]):
 
         An HTML page also has all that the trace and the model add: a long inference, and the graph.
         """
-        return profile_page(self.record, top, self._whole_timeline, self._graph)
+        return profile_page(self.record, top, self._timelines, self._graph)
 
-    def _whole_timeline(self) -> Timeline | None:
-        """The one of the record, unless the trace has more."""
-        kept = self.record.timeline
-        if self._trace is None or self._layout is None or (kept is not None and not kept.left_out):
+    def _timelines(self) -> dict[str, Timeline]:
+        """The inference of the record, whole, and two others that the trace has: the first and the slowest."""
+        kept = kept_timelines(self.record)
+        if self._trace is None or self._layout is None:
             return kept
-        return timeline_of(self._trace, self._layout, self.record, self._executed, DRAWN)
+        trace, layout, record = self._trace, self._layout, self.record
+        turns = {"first": 0, "slowest": slowest_iteration(record)}
+        if kept and not kept["typical"].left_out:
+            found: dict[str, Timeline | None] = {**kept}
+        else:
+            found = {"typical": timeline_of(trace, layout, record, self._executed, DRAWN)}
+        for name, turn in turns.items():
+            if turn not in [each.iteration for each in found.values() if each is not None]:
+                found[name] = timeline_of(trace, layout, record, self._executed, KEPT, turn)
+        return {name: each for name, each in found.items() if each is not None}
 
     def _graph(self) -> DrawnGraph | None:
         """The original model with the time of its nodes, if it is at hand."""
         if self._view is None:
             return None
         view = self._view()
-        colored = replace(view, metrics=time_metrics(self.record, view))
-        return DrawnGraph(colored, links_of(self.record, view))
+        metrics = time_metrics(self.record, view)
+        return DrawnGraph(replace(view, metrics=metrics), links_of(self.record, view), folded_keys(metrics))
 
     # ---------------------------------------------------------------- tables
 
@@ -235,7 +242,7 @@ class ProfileResult(Result[Profile]):
     def plot_nodes(self, op: str | None = None, min_us: float = 0, ax: Any = None) -> Any:
         """A bar per node, the longest on top."""
         what = f"{visible(op)} node" if op is not None else "node"
-        return self.drawn(nodes_charts(self.record, self._nodes(op, min_us), what, _MOST_BARS), ax)
+        return self.drawn(nodes_charts(self.record, self._nodes(op, min_us), what), ax)
 
     def timeline(self, iteration: int | None = None, ax: Any = None) -> Any:
         """The nodes of one iteration as bars over time; of the last complete one unless another is named."""

@@ -104,7 +104,7 @@ class ViewResult(Result[GraphView]):
 
     @cached_property
     def content(self) -> str | bytes:
-        """The model in the form that was requested."""
+        """The model in the requested form."""
         return self._draw(self.form)
 
     @property
@@ -124,16 +124,18 @@ class ViewResult(Result[GraphView]):
     def story(self) -> Story:
         """The drawing and the nodes above the listing: a console needs neither, and they take their time."""
         interrupted: list[Part] = [INTERRUPTED] if self._interrupted else []
-        page = [*interrupted, Answer(self.answer), *self._drawn_sections(), Section("Listing", self.page())]
+        drawn = self._drawn_sections()
+        page = [*interrupted, Answer(self.answer), *drawn, Section("Listing", self.page(), folded=bool(drawn))]
         return story_of(self.record, self.kind, self.topic, limits_of(self.record), page)
 
     def _drawn_sections(self) -> list[Section]:
         """A drawing of two models is not on a page."""
         if "text" not in self._drawings:
             return []
+        from onnxperf.analyze.graphs.view_metrics import folded_keys
         from onnxperf.render.graph.section import view_sections
 
-        return view_sections(self.record)
+        return view_sections(self.record, folded_keys(self.record.metrics))
 
     def in_form(self, form: Form) -> bytes:
         """The model in one of its forms, as a file holds it."""

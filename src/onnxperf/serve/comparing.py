@@ -19,7 +19,7 @@ from onnxperf.records.profile import Profile
 from onnxperf.records.race import Bench, Case
 from onnxperf.records.runs import BRANCH, COMMIT, DIRTY, KeptRun
 from onnxperf.render.kit.markdown import markdown_text, part_markdown
-from onnxperf.render.kit.page import Section, Verbatim
+from onnxperf.render.kit.page import Answer, Section, Verbatim
 from onnxperf.render.kit.table import Grid, Table, grid_of, plain_table
 from onnxperf.render.web.story import Story
 from onnxperf.results.base import Result
@@ -227,7 +227,9 @@ def _side_by_side(_store: Store, first: Side, second: Side) -> tuple[Story, str]
     tables = [_joined(name, first.result, second.result) for name in first.result.table_names()[:1]]
     shown = [each for each in tables if each.rows]
     sections = [Section("Side by side", shown)] if shown else []
-    story = Story(kind=first.run.kind, topic="", answers=said, warnings=[note], notes=[], sections=sections)
+    story = Story(
+        kind=first.run.kind, topic="", answers=list(map(Answer, said)), warnings=[note], notes=[], sections=sections
+    )
     lines = [*(markdown_text(each) for each in (*said, note)), *(part_markdown(each) for each in shown)]
     return story, "\n\n".join(lines) + "\n"
 

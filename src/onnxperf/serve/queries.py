@@ -145,7 +145,7 @@ def overview_of(store: Store, filters: Filters) -> Overview:
 
 
 def model_now(store: Store, model: str) -> ModelNow:
-    """The case of a model with the newest run."""
+    """The latest case of a model."""
     found = overview(store, SeriesSearch(models=(model,), newest=NEWEST)).models if model else ()
     if not found:
         raise HTTPException(404, f"No race of {name_of(model)} found.")

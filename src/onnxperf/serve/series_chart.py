@@ -16,7 +16,7 @@ from onnxperf.render.race.history_chart import band_ends, band_of, base_of, calm
 from onnxperf.serve.drawing import Scale, scale_of, tag
 from onnxperf.serve.templates import run_address
 from onnxperf.wording.names import dims_text, visible
-from onnxperf.wording.numbers import duration, percent, tick
+from onnxperf.wording.numbers import duration, percent, signed_percent_tick
 from onnxperf.wording.verdicts import sign_of
 
 HEIGHT, _TOP, _AXIS = 124, 34, 22
@@ -183,7 +183,7 @@ def _grid(scale: _Below) -> Iterator[str]:
     low, high = scale.scale.low - 1, scale.scale.high - 1
     for value, _ in linear_ticks(low, high, most=4):
         y = scale.y(1 + value)
-        words = f"{'+' if value > 0 else ''}{tick(value * 100)} %" if abs(value) > _ZERO else "0"
+        words = signed_percent_tick(value) if abs(value) > _ZERO else "0"
         yield tag("line", class_="grid", x1="0%", x2="100%", y1=y, y2=y)
         yield tag("text", words, class_="scale", x=2, y=round(y - 2, 1))
 

@@ -62,6 +62,18 @@ def types_text(tensors: Tensors) -> str:
     return ",".join(map(type_text, tensors))
 
 
+def size_text(tensor: Tensor) -> str:
+    """A tensor as people read it, `1×3×112×112`; its type stands before it unless it is float."""
+    dtype, shape = tensor
+    short = "" if dtype == "float" else _SHORT.get(dtype) or _printable(dtype)
+    return " ".join(filter(None, [short, "×".join(map(str, shape))])) or "scalar"
+
+
+def sizes_texts(tensors: Tensors) -> str:
+    """Several tensors as people read them."""
+    return ", ".join(map(size_text, tensors))
+
+
 def signature(op_name: str, inputs: Tensors, outputs: Tensors) -> str:
     """What a node computes from what: `Conv(f-1x3x8x8,f-4x3x3x3)->f-1x4x8x8`."""
     return f"{_printable(op_name)}({types_text(inputs)})->{types_text(outputs)}"

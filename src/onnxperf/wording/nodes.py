@@ -20,15 +20,15 @@ def nodes_text(names: Sequence[str], ops: Sequence[str], most: int | None = None
 def became_text(
     names: Sequence[str], ops: Sequence[str], before: Sequence[str], after: Sequence[str], fate: str = "removed"
 ) -> str:
-    """Original nodes and what two sides execute for them: `n3 Conv + n4 Relu -> r1_nchwc`.
+    """Original nodes and what two sides execute for them: `n3 Conv + n4 Relu → r1_nchwc`.
 
     A side that executes them as they are is not spelled out, and one that executes nothing has their `fate`.
     """
     text = nodes_text(names, ops, _MOST_NAMES)
     sides = [_executed(side, names, fate) for side in (before, after)]
     if sides[0] == sides[1] or not sides[0]:
-        return f"{text} -> {sides[1]}" if sides[1] else text
-    return f"{text}: {sides[0]} -> {sides[1] or 'as written'}"
+        return f"{text} → {sides[1]}" if sides[1] else text
+    return f"{text}: {sides[0]} → {sides[1] or 'as written'}"
 
 
 def _executed(executed: Sequence[str], names: Sequence[str], fate: str) -> str:
@@ -38,5 +38,5 @@ def _executed(executed: Sequence[str], names: Sequence[str], fate: str) -> str:
 
 
 def renamed_text(before: str, after: str) -> str:
-    """The name of a node on both sides: `n3 -> r1_nchwc` if it has two."""
-    return " -> ".join(name_of(name) for name in dict.fromkeys((before, after)) if name)
+    """The name of a node on both sides: `n3 → r1_nchwc` if it has two."""
+    return " → ".join(name_of(name) for name in dict.fromkeys((before, after)) if name)

@@ -46,40 +46,40 @@ TRADE = Tried(
 @pytest.mark.parametrize(
     ("tried", "goal", "text"),
     [
-        (GAIN, "time", "with threads=1, the model is 1.290 times as fast (1.240 to 1.330)"),
+        (GAIN, "time", "with threads=1, the model is 1.29× as fast (95 % CI 1.24–1.33)"),
         (
             replace(GAIN, speedup=1.16, speedup_low=1.12, speedup_high=1.2, outcome="unexplained"),
             "time",
-            "with threads=1, the model is 1.160 times as fast (1.120 to 1.200) in a second race, too; nodes with 1 % "
-            "of the time explain at most 1.010, so the gain has another cause",
+            "with threads=1, the model is 1.16× as fast (95 % CI 1.12–1.20) in a second race, too; nodes with 1 % "
+            "of the time explain at most 1.01×, so the gain has another cause",
         ),
-        (NONE, "time", "with threads=1, the model is 1.001 times as fast (0.995 to 1.006)"),
+        (NONE, "time", "with threads=1, the model is 1.00× as fast (95 % CI 0.99–1.01)"),
         (
             replace(NONE, speedup=0.9, speedup_low=None, speedup_high=None, reason="slower in every round"),
             "time",
-            "with threads=1, the model is 0.900 times as fast, slower in every round",
+            "with threads=1, the model is 0.90× as fast, slower in every round",
         ),
         (
             replace(GAIN, trial=replace(ONE, approximate=True)),
             "time",
-            "with threads=1, the model is 1.290 times as fast (1.240 to 1.330); it computes approximately, within the "
+            "with threads=1, the model is 1.29× as fast (95 % CI 1.24–1.33); it computes approximately, within the "
             "tolerances",
         ),
         (
             TRADE,
             "cpu",
-            "with no spinning, the model takes 0.500 times the CPU time (0.480 to 0.520) and is 0.800 times as fast "
-            "(0.780 to 0.820)",
+            "with no spinning, the model takes 0.50× the CPU time (95 % CI 0.48–0.52) and is 0.80× as fast "
+            "(95 % CI 0.78–0.82)",
         ),
         (
             replace(TRADE, outcome="gain", memory_ratio=0.25, speedup=None),
             "memory",
-            "with no spinning, the model needs 0.250 times the memory and is of unknown speed",
+            "with no spinning, the model needs 0.25× the memory and is of unknown speed",
         ),
         (
             replace(NONE, status="differs", outcome="untried", reason="output Y: 3 of 4 elements differ"),
             "time",
-            "threads=1 is no remedy, the outputs change: output Y: 3 of 4 elements differ",
+            "threads=1 is not usable: it changes the outputs (output Y: 3 of 4 elements differ)",
         ),
         (replace(NONE, status="failed", outcome="untried", reason="no"), "time", "threads=1 could not be tried: no"),
         (replace(NONE, status="pending", outcome="untried"), "time", "threads=1 was not tried"),
@@ -100,30 +100,30 @@ def test_a_trial_says_what_it_gave(tried: Tried, goal: Goal, text: str) -> None:
             "No hazard was found, so nothing was tried. Conv takes 90 % of the time in 9 nodes.\n"
             "Next: onnxperf tune m.onnx",
         ),
-        ((THREADS,), (GAIN,), {}, "With threads=1, the model is 1.290 times as fast (1.240 to 1.330)."),
+        ((THREADS,), (GAIN,), {}, "Use fewer: 1.29× as fast (95 % CI 1.24–1.33)."),
         (
             (THREADS,),
             (NONE,),
             {},
-            "Nothing that was tried is faster beyond the noise (1 trial); keep the session as it is.",
+            "Keep the session as it is: none of 1 candidate is faster beyond the noise.",
         ),
         (
             (THREADS,),
             (replace(NONE, outcome="undecided"),),
             {},
-            "Nothing is decided after 1 trial; more `time` may tell.",
+            "Undecided after 1 candidate: more `time` may tell.",
         ),
         (
             (THREADS, SPINNING),
             (NONE, replace(TRADE, outcome="undecided")),
             {},
-            "beyond the noise (2 trials); 1 trial stays undecided, more `time` may tell.",
+            "Nothing is proven faster: 1 candidate of 2 stays undecided, more `time` may tell.",
         ),
         (
             (THREADS, SPINNING),
             (NONE, TRADE),
             {},
-            "A trade: with no spinning, the model takes 0.500 times the CPU time",
+            "A trade: with no spinning, the model takes 0.50× the CPU time",
         ),
         ((replace(THREADS, trials=()),), (), {}, "Nothing could be tried: 1 hazard was found."),
         (
@@ -157,15 +157,17 @@ def test_a_gain_that_the_hazard_does_not_explain_is_not_said_to_be_its_remedy() 
         "unexplained",
         "To use it: `options=session.intra_op.allow_spinning=0`",
     )
-    assert advise_answer(record).startswith("With threads=1, the model is 1.290")
-    assert "explain at most 1.111, so the gain has another cause." in advise_answer(record)
+    first, second = advise_answer(record).splitlines()
+    assert first.startswith("Sleep: 1.29× as fast")
+    assert first.endswith("explain at most 1.11×, so the gain has another cause.")
+    assert second == "Use fewer: 1.29× as fast (95 % CI 1.24–1.33)."
 
 
 def test_a_trial_that_two_hazards_share_is_one_gain() -> None:
     tiny = replace(THREADS, kind="tiny", title="Tiny nodes")
     record = Advice(model="m", hazards=(THREADS, tiny), tried=(GAIN, replace(GAIN, hazard="tiny")))
-    assert advise_answer(record).count("1.290") == 1
-    assert "the same trial as for: Surplus threads" in findings(record)[1].result
+    assert advise_answer(record).count("1.29×") == 1
+    assert "the same candidate as for: Surplus threads" in findings(record)[1].result
 
 
 def test_settings_calls_and_rewrites_are_spelled_as_options() -> None:
@@ -184,6 +186,5 @@ def test_the_undecided_trial_that_promises_most_is_named() -> None:
     undecided = replace(GAIN, verdict="undecided", outcome="undecided")
     record = Advice(model="m", hazards=(THREADS,), tried=(undecided,))
     assert advise_answer(record) == (
-        "Nothing is decided after 1 trial; more `time` may tell (threads=1 promises most: 1.290 times as fast until "
-        "now)."
+        "Undecided after 1 candidate: more `time` may tell (threads=1 promises most: 1.29× as fast so far)."
     )

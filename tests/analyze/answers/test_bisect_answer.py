@@ -43,21 +43,27 @@ REDUCED = OperatorChange(op_name="ReduceL1", before_us=100.0, after_us=500.0)
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({}, "ort 1.22 is the first release that is slower: it takes 2 times as long as ort 1.21 (1.9 to 2.1)."),
-        ({"operators": (REDUCED,)}, "Behind it is ReduceL1 (100 µs before, 500 µs after) per inference"),
-        ({"by": "memory"}, "that needs more memory: it needs 2 times the memory of ort 1.21 (2 MB against 1 MB)."),
-        ({"over": "settings", "causes": ("arena=off",)}, "arena=off makes the model slower: it takes 2 times as long"),
+        ({}, "ort 1.22 is the first release that is slower: it takes 2.00× as long as ort 1.21 (95 % CI 1.90–2.10)."),
+        (
+            {"operators": (REDUCED,)},
+            "ReduceL1 (100 µs before, 500 µs after) accounts for it, in profiles of one inference.",
+        ),
+        ({"by": "memory"}, "that needs more memory: it needs 2.00× the memory of ort 1.21 (2 MB against 1 MB)."),
+        ({"over": "settings", "causes": ("arena=off",)}, "arena=off makes the model slower: it takes 2.00× as long"),
         (
             {"outcome": "range", "causes": ("a", "b")},
-            "The release that is slower is one of a, b; ort 1.22 takes 2 times",
+            "The release that is slower is one of a, b; ort 1.22 takes 2.00×",
         ),
         ({"outcome": "unconfirmed", "steps": (ENDS, replace(LAST, side="good"))}, "showed no difference when repeated"),
         (
             {"outcome": "same", "steps": (replace(ENDS, side="good"),)},
             "No difference: ort 1.23 and ort 1.20 take the same",
         ),
-        ({"outcome": "other way", "change": "better"}, "No change for the better: ort 1.23 takes 2 times as long"),
-        ({"outcome": "undecided", "steps": (replace(ENDS, side="undecided"),)}, "whether ort 1.20 and ort 1.23 differ"),
+        ({"outcome": "other way", "change": "better"}, "No change for the better: ort 1.23 takes 2.00× as long"),
+        (
+            {"outcome": "undecided", "steps": (replace(ENDS, side="undecided"),)},
+            "Undecided if ort 1.20 and ort 1.23 differ.",
+        ),
         ({"outcome": "too few", "steps": ()}, "Nothing was compared"),
         ({"interrupted": True, "steps": (ENDS,)}, "the change is after ort 1.21, at ort 1.22 or before"),
         (
@@ -68,7 +74,7 @@ REDUCED = OperatorChange(op_name="ReduceL1", before_us=100.0, after_us=500.0)
                 "good": "no optimizers",
                 "bad": "those up to b",
             },
-            "makes the model slower is one of a, b; with those up to b, it takes 2 times as long as with no optimizers",
+            "makes the model slower is one of a, b; with those up to b, it takes 2.00× as long as with no optimizers",
         ),
         ({"over": "nodes", "output": "p.onnx"}, "It is in p.onnx, with random weights."),
         ({"steps": (replace(ENDS, differs="output Y: …"), LAST)}, "`by=accuracy` finds where"),
@@ -81,7 +87,7 @@ def test_every_outcome_has_its_sentence(changes: dict[str, Any], said: str) -> N
 def test_a_cause_that_accounts_for_a_part_only_says_so() -> None:
     part = replace(LAST, ratio=1.41, ratio_low=1.4, ratio_high=1.42)
     answer = bisect_answer(replace(FOUND, steps=(ENDS, part)))
-    assert "That is 50 % of the difference: ort 1.23 takes 2 times as long as ort 1.20" in answer
+    assert "That is 50 % of the difference: ort 1.23 takes 2.00× as long as ort 1.20" in answer
 
 
 def test_skipped_candidates_are_named_with_their_reasons() -> None:

@@ -68,13 +68,13 @@ NODE = NodeDifference(index=3, name="n", operator="Exp", inputs=(), difference=W
         (check(WRONG, walked=True), "ort and numpy differ in Z. Every node agrees once intermediates are outputs."),
         (
             check(WRONG, walked=True, level="extended"),
-            "ort and numpy differ in Z. Every node agrees once intermediates are outputs: an optimisation of "
+            "ort and numpy differ in Z. Every node agrees once intermediates are outputs: an optimization of "
             "onnxruntime changes the result, first at level extended. With `opt_level=basic`, ort and numpy agree.",
         ),
         (
             check(WRONG, walked=True, level="disable"),
             "ort and numpy differ in Z. Every node agrees once intermediates are outputs, and the outputs also "
-            "differ without onnxruntime's optimisations.",
+            "differ without onnxruntime's optimizations.",
         ),
         (
             check(undecided=draws_random_numbers("m", ["Bernoulli", "Dropout"])),

@@ -43,8 +43,8 @@ def test_an_estimate_and_an_interrupted_search_say_what_they_rest_on() -> None:
 
 def test_a_race_says_what_won_by_how_much_and_how_far_the_limit_is() -> None:
     assert race_answer(einsums.race(), einsums.LIMIT, "ij,jk") == (
-        f"{einsums.BEST_GRAPH} is the fastest graph for ij,jk: 3.76 times as fast as onnxruntime Einsum as written "
-        "(95 % interval 3.69 to 3.84), 1.39 times the time of the bare MatMul."
+        f"{einsums.BEST_GRAPH} is the fastest graph for ij,jk: 3.76× as fast as onnxruntime Einsum as written "
+        "(95 % CI 3.69–3.84); it takes 1.39× as long as the bare MatMul."
     )
 
 
@@ -56,24 +56,24 @@ NO_ENDS: dict[str, Any] = {"speedup_low": None, "speedup_high": None}
     [
         (
             race(by("a", "faster", 2.0)),
-            "a is the fastest graph for E: 2 times as fast as base (95 % interval 1.9 to 2.1).",
+            "a is the fastest graph for E: 2.00× as fast as base (95 % CI 1.90–2.10).",
         ),
         (
             race(by("a", "faster", 2.0, unit="launch", units=9)),
-            "a is the fastest graph for E: 2 times as fast as base (95 % interval 1.9 to 2.1 from 9 launches).",
+            "a is the fastest graph for E: 2.00× as fast as base (95 % CI 1.90–2.10).",
         ),
-        (race(by("a", "faster", 2.0, **NO_ENDS)), "a is the fastest graph for E: 2 times as fast as base."),
+        (race(by("a", "faster", 2.0, **NO_ENDS)), "a is the fastest graph for E: 2.00× as fast as base."),
         (
             race(by("a", "faster", 2.0), by("b", "faster", 1.95), by("c", "slower", 0.5)),
-            "For E, a is 2 times as fast as base (95 % interval 1.9 to 2.1); 1 other graph may be as fast.",
+            "For E, a is 2.00× as fast as base (95 % CI 1.90–2.10); 1 other graph may be as fast.",
         ),
         (
             race(by("a", "faster", 2.0), by("b", "undecided", 1.5, 0.6), by("c", "faster", 1.95)),
-            "For E, a is 2 times as fast as base (95 % interval 1.9 to 2.1); 2 other graphs may be as fast.",
+            "For E, a is 2.00× as fast as base (95 % CI 1.90–2.10); 2 other graphs may be as fast.",
         ),
         (
             race(by("a", "faster", 2.0), by("torch", "faster", 3.0, runtime="callable")),
-            "a is the fastest graph for E: 2 times as fast as base (95 % interval 1.9 to 2.1). torch is faster still.",
+            "a is the fastest graph for E: 2.00× as fast as base (95 % CI 1.90–2.10). torch is faster still.",
         ),
         (
             race(
@@ -94,24 +94,24 @@ NO_ENDS: dict[str, Any] = {"speedup_low": None, "speedup_high": None}
         ),
         (
             race(by("a", "undecided", 1.2, 0.4)),
-            "No graph for E is measurably faster than base; 1 graph is undecided, a (speedup 1.2, 95 % interval 0.8 to "
-            "1.6). base is used, and nothing is kept for later calls.",
+            "No graph for E is measurably faster than base; 1 graph is undecided, a (speedup 1.20×, 95 % CI "
+            "0.80–1.60). base is used, and nothing is saved for later calls.",
         ),
         (
             race(by("a", "undecided", 1.1), by("b", "undecided", 11.0, reason="2 rounds are too few", **NO_ENDS)),
-            "No graph for E is measurably faster than base; 2 graphs are undecided, among them b (speedup 11, "
-            "2 rounds are too few). base is used, and nothing is kept for later calls.",
+            "No graph for E is measurably faster than base; 2 graphs are undecided, among them b (speedup 11.0×, "
+            "2 rounds are too few). base is used, and nothing is saved for later calls.",
         ),
         (
             race(baseline="gone", subjects=(subject("a", verdict="undecided"),)),
             "No graph for E is measurably the fastest; 1 graph is undecided, a (not compared). "
-            "a is used, and nothing is kept for later calls.",
+            "a is used, and nothing is saved for later calls.",
         ),
         (race(subjects=()), "No graph for E could be measured."),
         (
             race(subject("a")),
             "No graph for E is measurably faster than base; 1 graph is undecided, a (not compared). "
-            "base is used, and nothing is kept for later calls.",
+            "base is used, and nothing is saved for later calls.",
         ),
     ],
 )
@@ -146,29 +146,29 @@ SLOW: dict[str, Any] = {"speedup": 0.749, "speedup_low": 0.7, "speedup_high": 0.
         (
             ["rewritten", "kept"],
             subject(verdict="slower", **SLOW),
-            "Nothing was written: with 1 of 2 Einsum nodes replaced, the whole model is slower (speedup 0.749, "
-            "95 % interval 0.7 to 0.8).",
+            "Nothing was written: with 1 of 2 Einsum nodes replaced, the whole model is slower (speedup 0.75×, "
+            "95 % CI 0.70–0.80).",
         ),
         (
             ["rewritten"],
             subject(verdict="undecided", speedup=1.2, reason="2 rounds are too few"),
-            "Nothing was written: with 1 of 1 Einsum node replaced, whether the whole model gains is undecided "
-            "(speedup 1.2): 2 rounds are too few.",
+            "Nothing was written: with 1 of 1 Einsum node replaced, a gain of the whole model is undecided "
+            "(speedup 1.20×): 2 rounds are too few.",
         ),
         (
             ["rewritten"],
             subject(status="crashed"),
-            "Nothing was written: with 1 of 1 Einsum node replaced, whether the whole model gains is crashed.",
+            "Nothing was written: with 1 of 1 Einsum node replaced, a gain of the whole model is crashed.",
         ),
         (
             ["rewritten"],
             subject(verdict="faster", speedup=2.0),
-            "1 of 1 Einsum node rewritten; m is 2 times as fast; written to o.onnx.",
+            "1 of 1 Einsum node rewritten; m is 2.00× as fast; written to o.onnx.",
         ),
         (
             ["rewritten"],
             subject(verdict="faster", speedup=2.0, speedup_low=1.9, speedup_high=2.1),
-            "1 of 1 Einsum node rewritten; m is 2 times as fast (95 % interval 1.9 to 2.1); written to o.onnx.",
+            "1 of 1 Einsum node rewritten; m is 2.00× as fast (95 % CI 1.90–2.10); written to o.onnx.",
         ),
     ],
 )

@@ -64,7 +64,7 @@ def test_a_sentence_says_whether_both_agree(instructions: float, verdict: Verdic
         ([counted("f", None, "slower")], "A call of run takes 1 k instructions (one count)."),
         (
             [counted("a", 500.0, "faster"), counted("b", 400.0, "faster")],
-            "By instructions, a needs 0.500× and b needs 0.400× those of run (one count each): both agree.",
+            "By instructions, a needs 0.50× and b needs 0.40× those of run (one count each): both agree.",
         ),
         (
             [counted(name, 500.0, "faster") for name in "abcd"],
@@ -84,7 +84,7 @@ def test_without_a_count_of_the_baseline_nothing_is_said() -> None:
     ("extensions", "ending"),
     [
         (("avx2",), "with AVX2"),
-        (("avx2", "avx512f"), "with AVX2, as valgrind knows no AVX-512: this processor runs other code"),
+        (("avx2", "avx512f"), "with AVX2, as Valgrind does not support AVX-512: this processor runs other code"),
     ],
 )
 def test_a_note_names_the_instruction_set(extensions: tuple[str, ...], ending: str) -> None:

@@ -23,13 +23,13 @@ from onnxperf.render.race.sweep import cases_table
 from onnxperf.wording.names import encodable
 from tests.analyze.examples import subject
 
-NUMBER = r"[\d.e+-]+?"
+NUMBER = r"[\d.]+(?:e-\d+)?"
 SPEEDUPS = rf"(?P<least>{NUMBER})x(?: to (?P<most>{NUMBER})x)?"
-UNITS = r"(?:(?:, each)? from (?:\d+ to )?\d+ (?:launch(?:es)?|set-ups?|rounds?))?"
-INTERVAL = rf"(?: \(95 % intervals?(?: within)? (?P<low>{NUMBER})\.\.(?P<high>{NUMBER}){UNITS}\))?"
+UNITS = r"(?:(?:, each)? from (?:\d+ to )?\d+ (?:launch(?:es)?|sessions?|rounds?))?"
+INTERVAL = rf"(?: \(95 % CI(?: within)? (?P<low>{NUMBER})-(?P<high>{NUMBER}){UNITS}\))?"
 PLACE, RIVAL = r"(?:(?P<place>.*?): )?", r"(?P<rival>s\d|the best rival)"
 WON = re.compile(rf"{PLACE}(?P<winner>s\d) is {SPEEDUPS} as fast as (?P<loser>s\d){INTERVAL}(?:; .*)?\.")
-KEPT = re.compile(rf"{PLACE}(?P<winner>s\d) is the fastest: the speedup of {RIVAL} is {SPEEDUPS}{INTERVAL}\.")
+KEPT = re.compile(rf"{PLACE}(?P<winner>s\d) is fastest: {RIVAL} is {SPEEDUPS} as fast{INTERVAL}\.")
 EQUAL = re.compile(rf"{PLACE}(?P<one>s\d) and (?P<other>s\d) are equally fast\.")
 NO_WINNER = re.compile(
     r"No winner(?: at (?P<place>.*?))?: (?P<rival>s\d|the best rival) is undecided: (?P<reason>.+)\."
@@ -168,8 +168,8 @@ def check(model: SweepModel) -> None:
             for number in filter(None, (found["least"], found["most"])):
                 assert re.search(rf"(?<![\d.]){re.escape(number)}x", table), line
             if found["low"]:
-                assert f"{found['low']}.." in table, line
-                assert f"..{found['high']}" in table, line
+                assert f"{found['low']}-" in table, line
+                assert f"-{found['high']}" in table, line
     for line in model.undecided:
         none = NO_WINNER.fullmatch(line)
         assert none, line
@@ -219,17 +219,17 @@ def test_no_line_contradicts_its_table_whatever_the_verdicts(cases: list[Case]) 
 @pytest.mark.parametrize(
     ("units", "sentence"),
     [
-        ([("launch", 9)], "b is 2.00x as fast as a (95 % interval 1.900..2.10 from 9 launches)."),
+        ([("launch", 9)], "b is 2.00x as fast as a (95 % CI 1.90-2.10 from 9 launches)."),
         (
             [("set-up", 9), ("set-up", 9)],
-            "b is 2.00x as fast as a (95 % intervals within 1.900..2.10, each from 9 set-ups).",
+            "b is 2.00x as fast as a (95 % CI within 1.90-2.10, each from 9 sessions).",
         ),
         (
             [("set-up", 6), ("set-up", 9)],
-            "b is 2.00x as fast as a (95 % intervals within 1.900..2.10, each from 6 to 9 set-ups).",
+            "b is 2.00x as fast as a (95 % CI within 1.90-2.10, each from 6 to 9 sessions).",
         ),
-        ([("launch", 6), ("set-up", 9)], "b is 2.00x as fast as a (95 % intervals within 1.900..2.10)."),
-        ([(None, None)], "b is 2.00x as fast as a (95 % interval 1.900..2.10)."),
+        ([("launch", 6), ("set-up", 9)], "b is 2.00x as fast as a (95 % CI within 1.90-2.10)."),
+        ([(None, None)], "b is 2.00x as fast as a (95 % CI 1.90-2.10)."),
     ],
 )
 def test_an_interval_of_a_sweep_names_what_it_rests_on(

@@ -41,23 +41,23 @@ INT8 = TuneChoice(name="int8", knobs=("rewrite",), rewrite="int8", approximate=T
     [
         (
             TUNED,
-            "allow_spinning=0 is 1.250 times as fast as the defaults (1.200 to 1.300): 80.0 µs instead of "
-            "100 µs, in a race of its own on fresh inputs. 1 of 1 candidate tried.",
+            "allow_spinning=0 is 1.25× as fast as the defaults (95 % CI 1.20–1.30).\n80.0 µs instead of "
+            "100 µs in a race of its own, on fresh inputs; 1 of 1 candidate tried.",
         ),
         (
             replace(TUNED, goal="cpu"),
-            "allow_spinning=0 uses 0.800 times the CPU time of the defaults (0.769 to 0.833): 80.0 µs "
-            "instead of 100 µs, in a race of its own on fresh inputs. 1 of 1 candidate tried.",
+            "allow_spinning=0 uses 0.80× the CPU time of the defaults (95 % CI 0.77–0.83).\n80.0 µs "
+            "instead of 100 µs in a race of its own, on fresh inputs; 1 of 1 candidate tried.",
         ),
         (
             replace(TUNED, goal="memory", before=100e6, after=80e6),
-            "allow_spinning=0 needs 0.800 times the memory of the defaults (0.769 to 0.833): 80.0 MB "
-            "instead of 100 MB, in fresh processes on fresh inputs. 1 of 1 candidate tried.",
+            "allow_spinning=0 needs 0.80× the memory of the defaults (95 % CI 0.77–0.83).\n80.0 MB "
+            "instead of 100 MB in fresh processes, on fresh inputs; 1 of 1 candidate tried.",
         ),
         (
             replace(TUNED, outcome="defaults", winner=None, verdict="undecided"),
             "Keep the defaults: the best of 1 candidate, allow_spinning=0, was not proven better than the defaults in "
-            "a race of its own on fresh inputs (1.250 times as good, 1.200 to 1.300).",
+            "a race of its own, on fresh inputs (1.25× as good, 95 % CI 1.20–1.30).",
         ),
         (
             replace(TUNED, outcome="defaults", winner=None, tried=None, gain=None, verdict=None),
@@ -75,7 +75,7 @@ INT8 = TuneChoice(name="int8", knobs=("rewrite",), rewrite="int8", approximate=T
         (
             replace(TUNED, outcome="unanswered", winner=None, verdict="undecided", rows=(ROW, SKIPPED, SKIPPED)),
             "No answer: 1 of 3 candidates tried; increase `time`. The best of them, allow_spinning=0, was not proven "
-            "better than the defaults in a race of its own on fresh inputs (1.250 times as good, 1.200 to 1.300).",
+            "better than the defaults in a race of its own, on fresh inputs (1.25× as good, 95 % CI 1.20–1.30).",
         ),
         (
             replace(TUNED, outcome="unanswered", winner=None, verdict="undecided", gain=None),
@@ -84,7 +84,7 @@ INT8 = TuneChoice(name="int8", knobs=("rewrite",), rewrite="int8", approximate=T
         ),
         (
             replace(TUNED, outcome="unconfirmed", gain=None, interrupted=True),
-            "Unconfirmed: the best so far is allow_spinning=0: 1.250 times as good as the defaults in the search. The "
+            "Unconfirmed: the best so far is allow_spinning=0: 1.25× as good as the defaults in the search. The "
             "best of many looks better than it is.",
         ),
         (
@@ -100,8 +100,8 @@ def test_the_answer_of_every_outcome(record: Tuning, words: str) -> None:
 @pytest.mark.parametrize(
     ("max_error", "words"),
     [
-        (None, "int8 was 3.00 times as good in the search with an error of 2 % (`max_error` allows it)."),
-        (0.01, "int8 was 3.00 times as good in the search with an error of 2 %, which is more than allowed."),
+        (None, "int8 was 3.00× as good in the search with an error of 2 % (`max_error` allows it)."),
+        (0.01, "int8 was 3.00× as good in the search with an error of 2 %, which is more than allowed."),
     ],
 )
 def test_an_approximate_choice_that_was_not_chosen_is_named(max_error: float | None, words: str) -> None:

@@ -90,16 +90,16 @@ def test_only_a_comparison_that_the_case_made_has_an_interval() -> None:
     [
         (
             [0.5, 0.5],
-            ["batch=1 to 2: ort is the fastest: the speedup of torch is 0.500x (95 % intervals within 0.492..0.507)."],
+            ["batch=1 to 2: ort is fastest: torch is 0.50x as fast (95 % CI within 0.49-0.51)."],
         ),
-        ([1.6], ["batch=1: torch is 1.600x as fast as ort (95 % interval 1.576..1.624)."]),
-        ([2.0, 4.0], ["batch=1 to 2: torch is 2.00x to 4.00x as fast as ort (95 % intervals within 1.970..4.06)."]),
+        ([1.6], ["batch=1: torch is 1.60x as fast as ort (95 % CI 1.58-1.62)."]),
+        ([2.0, 4.0], ["batch=1 to 2: torch is 2.00x to 4.00x as fast as ort (95 % CI within 1.97-4.06)."]),
         (
             [0.5, 2.0, 2.0, 0.5],
             [
-                "batch=1: ort is the fastest: the speedup of torch is 0.500x (95 % interval 0.492..0.507).",
-                "batch=2 to 4: torch is 2.00x as fast as ort (95 % intervals within 1.970..2.03).",
-                "batch=8: ort is the fastest: the speedup of torch is 0.500x (95 % interval 0.492..0.507).",
+                "batch=1: ort is fastest: torch is 0.50x as fast (95 % CI 0.49-0.51).",
+                "batch=2 to 4: torch is 2.00x as fast as ort (95 % CI within 1.97-2.03).",
+                "batch=8: ort is fastest: torch is 0.50x as fast (95 % CI 0.49-0.51).",
             ],
         ),
         ([1.0, 1.0], []),
@@ -114,8 +114,8 @@ def test_every_stretch_of_sizes_has_its_winner(speedups: list[float | str], line
 @pytest.mark.parametrize(
     ("speedups", "lines"),
     [
-        ([1.0, 1.0], ["No winner at batch=1 to 2: torch is undecided: the 95 % interval includes 1."]),
-        ([1.0, 2.0, 1.0], ["No winner at batch=1, batch=4: torch is undecided: the 95 % interval includes 1."]),
+        ([1.0, 1.0], ["No winner at batch=1 to 2: torch is undecided: the 95 % CI includes 1."]),
+        ([1.0, 2.0, 1.0], ["No winner at batch=1, batch=4: torch is undecided: the 95 % CI includes 1."]),
         ([0.5, 2.0, "oom"], []),
     ],
 )
@@ -130,7 +130,7 @@ def test_one_line_has_the_sizes_without_a_winner(speedups: list[float | str], li
         ({"reason": "2 rounds are too few"}, "2 rounds are too few"),
         ({"reason": "2 rounds are too few.", "speedup_low": None}, "2 rounds are too few"),
         ({"speedup_low": None, "speedup_high": None}, "too few rounds for an interval"),
-        ({"speedup_low": 0.5, "speedup_high": 3.0}, "the 95 % interval includes 1"),
+        ({"speedup_low": 0.5, "speedup_high": 3.0}, "the 95 % CI includes 1"),
         ({"speedup_low": 1.001, "speedup_high": 1.02}, "the difference may be below the minimum effect"),
     ],
 )
@@ -154,10 +154,8 @@ def test_a_rival_that_is_proven_faster_comes_before_one_that_only_seems_so() -> 
     ]
     (model,) = sweep_models([sweeps.case(*subjects, dims={"batch": 1})])
     assert (model.rows[0].rival, model.rows[0].winner) == ("tf", "tf")
-    assert plain(model.winners) == [
-        "batch=1: tf is 1.250x as fast as ort (95 % interval 1.231..1.269); torch may be as fast."
-    ]
-    assert model.reasons == ["batch=1: torch undecided: the 95 % interval includes 1"]
+    assert plain(model.winners) == ["batch=1: tf is 1.25x as fast as ort (95 % CI 1.23-1.27); torch may be as fast."]
+    assert model.reasons == ["batch=1: torch undecided: the 95 % CI includes 1"]
 
 
 def test_a_baseline_wins_only_where_every_rival_is_slower() -> None:
@@ -169,10 +167,9 @@ def test_a_baseline_wins_only_where_every_rival_is_slower() -> None:
     ]
     (model,) = sweep_models(cases)
     assert plain(model.winners) == [
-        "batch=1 to 2: ort is the fastest: the speedup of the best rival is 0.800x to 0.900x "
-        "(95 % intervals within 0.788..0.913)."
+        "batch=1 to 2: ort is fastest: the best rival is 0.80x to 0.90x as fast (95 % CI within 0.79-0.91)."
     ]
-    assert model.undecided == ["No winner at batch=4: torch is undecided: the 95 % interval includes 1."]
+    assert model.undecided == ["No winner at batch=4: torch is undecided: the 95 % CI includes 1."]
 
 
 def test_subjects_that_are_equally_fast_have_a_line_of_their_own() -> None:
@@ -188,7 +185,7 @@ def test_a_case_without_the_usual_baseline_has_its_winner_against_its_own() -> N
     cases = [*several_rivals()]
     lost = [examples.failed("ort", "oom"), sweeps.ms("subject-0", 9.0), sweeps.ms("subject-1", 3.0, "faster", 3.0)]
     (model,) = sweep_models([*cases, sweeps.case(*lost, dims={"batch": 4}, baseline="subject-0")])
-    assert plain(model.winners)[-1] == "batch=4: subject-1 is 3.00x as fast as subject-0 (95 % interval 2.96..3.04)."
+    assert plain(model.winners)[-1] == "batch=4: subject-1 is 3.00x as fast as subject-0 (95 % CI 2.96-3.04)."
 
 
 def test_cells_of_a_grid_with_the_same_winner_make_rectangles() -> None:

@@ -191,9 +191,7 @@ def test_a_baseline_that_fails_decides_nothing() -> None:
     assert limit.reason == "the baseline failed: X is not contiguous"
     control = judge.control_in(case)
     assert judge.outcome_of([limit]) == "undecided"
-    assert (
-        gate_answer(record(limit, controls=(control,))) == "new is undecided: the baseline failed: X is not contiguous."
-    )
+    assert gate_answer(record(limit, controls=(control,))) == "CANNOT TELL: the baseline failed: X is not contiguous."
 
 
 def test_an_undecided_limit_does_not_repeat_the_reason_of_another_question() -> None:
@@ -266,24 +264,24 @@ WIDE = GateLimit(measure="time", limit=1.03, ratio=1.02, ratio_low=0.99, ratio_h
     [
         (
             record(TIME),
-            "new passes: it takes 1.010 times as long as old (1.000 to 1.020), and the limit is 1.03. "
-            "The control, the baseline against itself, gave 1.001 (0.995 to 1.007).",
+            "PASS: new takes 1.01× as long as old (95 % CI 1.00–1.02); the limit is 1.03×.\n"
+            "Control, the baseline against itself: 1.00× (95 % CI 0.99–1.01).",
         ),
         (
             record(TIME, SLOW),
-            "new fails: it takes 1.060 times as long as old (1.050 to 1.070) for batch=8, and the limit is 1.03.",
+            "FAIL: new takes 1.06× as long as old for batch=8 (95 % CI 1.05–1.07); the limit is 1.03×.",
         ),
-        (record(WIDE, undecided_as="passed"), "new is undecided, which counts as passed: it takes 1.020 times"),
+        (record(WIDE, undecided_as="passed"), "CANNOT TELL, which counts as PASS: new takes 1.02×"),
         (
             record(TIME, controls=(GateControl(reason="a difference was claimed between equal models (slower)"),)),
-            "new is undecided: the control failed: a difference was claimed between equal models (slower). "
+            "CANNOT TELL: the control failed: a difference was claimed between equal models (slower). "
             "The times of this case are discarded.",
         ),
         (
             record(GateLimit(measure="outputs", outcome="failed", reason="Y differs by 0.5")),
-            "new fails: Y differs by 0.5.",
+            "FAIL: Y differs by 0.5.",
         ),
-        (Gate(model="new", baseline="old", interrupted=True), "Nothing is decided: the gate was interrupted."),
+        (Gate(model="new", baseline="old", interrupted=True), "CANNOT TELL: the gate was interrupted."),
     ],
     ids=["passed", "failed", "undecided", "control", "outputs", "interrupted"],
 )

@@ -221,25 +221,25 @@ def record(speedup: float, low: float, high: float, verdict: Any, reason: str = 
     [
         (
             record(2.1, 2.0, 2.2, "faster", excluded=("a", "b", "c")),
-            "int8 (dynamic S8) is 2.10 times as fast as float32 (2.00 to 2.20): 1.00 ms against 2.00 ms per call. "
-            "3 nodes stay in float32 because they were slower in int8: a, b, c. "
+            "int8 (dynamic S8) is 2.10× as fast as float32 (95 % CI 2.00–2.20): 1.00 ms against 2.00 ms per call.\n"
+            "3 nodes stay in float32 because they were slower in int8: a, b, c.\n"
             "Top-1 agreement is 99.2 % on 500 held-out inputs; the largest error of an output is 3.1 %.",
         ),
         (
             record(0.5, 0.4, 0.625, "slower"),
-            "int8 is 2.00 times slower than float32 (1.600 to 2.50): 1.00 ms against 2.00 ms per call, with dynamic "
-            "S8, the best way. Nothing was chosen. Top-1 agreement is 99.2 % on 500 held-out inputs; the largest "
-            "error of an output is 3.1 %.",
+            "int8 takes 2.00× as long as float32 (95 % CI 1.60–2.50): 1.00 ms against 2.00 ms per call, with dynamic "
+            "S8, the best candidate. Nothing was chosen.\nTop-1 agreement is 99.2 % on 500 held-out inputs; the "
+            "largest error of an output is 3.1 %.",
         ),
         (
             record(0.8, 0.7, 0.9, "undecided", "too few rounds"),
-            "int8 seems 1.250 times slower than float32 (1.111 to 1.429): 1.00 ms against 2.00 ms per call, with "
-            "dynamic S8, the best way (undecided: too few rounds). Nothing was chosen.",
+            "int8 seems to take 1.25× as long as float32 (95 % CI 1.11–1.43): 1.00 ms against 2.00 ms per call, with "
+            "dynamic S8, the best candidate (undecided: too few rounds). Nothing was chosen.",
         ),
         (
             record(1.02, 0.9, 1.1, "undecided", output="x.onnx"),
-            "int8 is not proven faster than float32 (more `time` may tell): dynamic S8, the best way, has a speedup of "
-            "1.020 (0.900 to 1.100).",
+            "int8 is not proven faster than float32 (more `time` may tell): dynamic S8, the best candidate, is 1.02× "
+            "as fast (95 % CI 0.90–1.10).",
         ),
         (record(1.02, 0.9, 1.1, "undecided", output="x.onnx"), "as requested, although it is not proven faster."),
         (record(1.0, 0.995, 1.005, "equivalent"), "int8 is as fast as float32: dynamic S8"),
@@ -279,8 +279,8 @@ def test_the_answer_rests_on_the_confirming_race(quantization: Quantization, wor
         ),
         (
             {"calibrated": False, "ways": (TriedWay(way=QuantizationWay(name="s", mode="static"), status="ok"),)},
-            "static ways were calibrated with random inputs, so ranges and errors say little about real ones: give "
-            "some with `calibrate`",
+            "static candidates were calibrated with random inputs, so ranges and errors say little about real ones: "
+            "give some with `calibrate`",
         ),
         (
             {"choosing_inputs": 0, "overlap": True},
@@ -344,8 +344,8 @@ def test_ways_that_are_far_slower_are_not_raced_unless_nothing_else_is_acceptabl
 @pytest.mark.parametrize(
     ("rows", "reason"),
     [
-        ([tried("a", None, None, "skipped")], "m has nothing that onnxruntime can quantise: no MatMul"),
-        ([tried("a", None, None, "failed")], "m cannot be quantised: "),
+        ([tried("a", None, None, "skipped")], "m has nothing that onnxruntime can quantize: no MatMul"),
+        ([tried("a", None, None, "failed")], "m cannot be quantized: "),
     ],
 )
 def test_a_model_that_cannot_be_quantised_is_one_line(rows: list[TriedWay], reason: str) -> None:

@@ -14,6 +14,7 @@ from onnxperf.analyze.judges.comparison import compare
 from onnxperf.analyze.judges.run_comparison import compare_runs
 from onnxperf.records.race import YARDSTICK, Bench, Case, Subject
 from onnxperf.records.runs import ComparedSubject, RunComparison
+from onnxperf.wording.verdicts import verdict_word
 from tests.analyze.examples import subject
 from tests.render.examples import machine
 
@@ -59,9 +60,9 @@ def test_the_yardstick_takes_away_what_changed_for_all(drift: float, speedup: fl
     assert found.speedup_high is not None
     assert found.speedup_low < speedup < found.speedup_high
     assert row(comparison, "ref.onnx").verdict == "baseline"
-    assert f"{verdict}, " in comparison.answer
+    assert f" is {verdict_word(verdict)} in run " in comparison.answer
     assert "yardstick ref.onnx" in comparison.answer
-    (factor,) = re.findall(r"yardstick: ref.onnx, .* it took (\S+) times as long", "\n".join(comparison.notes))
+    (factor,) = re.findall(r"yardstick: ref.onnx, .* it took (\S+)× as long", "\n".join(comparison.notes))
     assert float(factor) == pytest.approx(drift, rel=0.01)
     assert any("machine was in another state" in note for note in comparison.notes) == (drift != 1.0)
 
@@ -222,7 +223,7 @@ def test_runs_that_share_no_subject_are_compared_by_the_fixed_model(drift: float
     (found,) = comparison.rows
     assert (found.yardstick, found.verdict) == (YARDSTICK, verdict)
     assert (found.speedup_low or 0) < speedup < (found.speedup_high or 0)
-    (factor,) = re.findall(r"it took (\S+) times as long in the second run", "\n".join(comparison.notes))
+    (factor,) = re.findall(r"it took (\S+)× as long in the second run", "\n".join(comparison.notes))
     assert float(factor) == pytest.approx(drift, rel=0.02)
     assert f"by the yardstick {YARDSTICK}" in comparison.answer
 

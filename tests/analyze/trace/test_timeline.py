@@ -1,11 +1,14 @@
-"""The inference that a profile keeps: the one nearest to the usual time, and of many executions the longest."""
+"""The inference that a profile keeps: the one nearest to the printed node times, and of many executions the longest."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from onnxperf.analyze.trace.timeline import timeline_of, usual_iteration
+import pytest
+
+from onnxperf.analyze.trace.timeline import slowest_iteration, timeline_of, usual_iteration
 from onnxperf.api._shared.recordings import result_of_trace
+from onnxperf.records.profile import NodeTime, Profile
 
 
 def events(*inferences: list[int]) -> list[dict[str, Any]]:
@@ -37,6 +40,43 @@ def test_the_inference_nearest_to_the_usual_one_is_kept() -> None:
     assert timeline.nodes == (0, 1)
     assert timeline.threads == (0, 0)
     assert timeline.in_use_bytes == ()
+
+
+def profile(usual: tuple[float, ...], *inferences: tuple[int, ...]) -> Profile:
+    """Nodes with these printed times, and what they took in each inference."""
+    nodes = tuple(
+        NodeTime(
+            name=f"n{place}",
+            op_name="Add",
+            calls=len(times),
+            self_us=times,
+            total_us=times,
+            usual_us=us,
+            usual_total_us=us,
+        )
+        for place, (us, times) in enumerate(zip(usual, zip(*inferences, strict=True), strict=True))
+    )
+    return Profile(model="m", events=0, iterations=len(inferences), nodes=nodes, run_us=tuple(map(sum, inferences)))
+
+
+@pytest.mark.parametrize(
+    ("usual", "inferences", "nearest", "slowest"),
+    [
+        ((), [], 0, 0),
+        ((10.0,), [(12,)], 0, 0),
+        ((10.0, 20.0), [(10, 20), (12, 21), (90, 9)], 1, 2),  # the first is left out
+        ((10.0, 20.0), [(50, 50), (25, 5), (13, 22), (80, 80)], 2, 3),  # the second adds up to the same whole
+        ((10.0, 20.0), [(50, 50), (11, 21), (11, 21), (12, 22)], 1, 3),  # the earlier of equals
+        ((0.0, 0.0), [(5, 5), (0, 1), (0, 0)], 2, 1),
+        ((10.0, 20.0), [(11, 20), (30, 40)], 0, 1),  # two inferences both count
+    ],
+)
+def test_the_typical_inference_is_the_nearest_over_all_nodes(
+    usual: tuple[float, ...], inferences: list[tuple[int, ...]], nearest: int, slowest: int
+) -> None:
+    made = profile(usual, *inferences)
+    assert usual_iteration(made) == nearest
+    assert slowest_iteration(made) == slowest
 
 
 def test_of_many_executions_the_longest_are_kept_and_the_others_counted() -> None:

@@ -40,7 +40,7 @@ def test_nodes_of_a_fused_group_have_its_number_and_one_colour_on_both_sides() -
     svg = diff_svg(before, after, [group])
     found = boxes(svg)
     assert found["Conv  #1"] == found["Relu  #1"] == found["FusedConv  #1"]
-    assert "2 fused into 1, 1 group by number and colour" in texts(svg)
+    assert "2 fused into 1, 1 group by number and color" in texts(svg)
 
 
 @pytest.mark.parametrize(

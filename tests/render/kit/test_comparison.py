@@ -34,8 +34,16 @@ UNKNOWN = Trial("c", Comparison())
 
 def test_a_table_has_name_amounts_ratio_interval_and_verdict() -> None:
     grid = grid_of(comparison_table(BY, [FASTER, UNDECIDED]))
-    assert [column.heading for column in grid.columns] == ["trial", "before", "speedup", "95 % CI", "verdict"]
-    assert [cell.text for cell in grid.lines[0].cells] == ["a", "9.83 µs", "1.62×", "1.59–1.66", "✓ faster"]
+    assert [column.heading for column in grid.columns] == [
+        "trial",
+        "before",
+        "speedup",
+        "95 % CI",
+        "verdict",
+        "interval",
+    ]
+    texts = ["a", "9.83 µs", "1.62×", "1.59–1.66", "✓ faster", "  │    ●─"]
+    assert [cell.text for cell in grid.lines[0].cells] == texts
     assert [line.cells[-1].style for line in grid.lines] == ["green", "yellow"]
 
 
@@ -56,7 +64,7 @@ def test_a_forest_has_the_rows_with_a_ratio_in_their_order_colored_by_verdict() 
 
 def test_the_words_and_colors_of_a_feature_take_the_place_of_the_verdict() -> None:
     by = BY._replace(word=lambda row: "kept", color=lambda row: GREY)
-    assert grid_of(comparison_table(by, [FASTER])).lines[0].cells[-1].text == "✓ kept"
+    assert grid_of(comparison_table(by, [FASTER])).lines[0].cells[-2].text == "✓ kept"
     assert [(mark.label, mark.color) for mark in forest(by, [FASTER]).marks] == [("1.62× ✓ kept", GREY)]
 
 

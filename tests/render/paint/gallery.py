@@ -29,7 +29,7 @@ from onnxperf.render.charts.base import (
     named_axis,
     time_unit,
 )
-from onnxperf.render.charts.forest import Forest, Mark
+from onnxperf.render.charts.forest import Forest, Mark, cut
 from onnxperf.render.charts.matrix import Matrix, MatrixCell, MatrixLegend
 from onnxperf.render.charts.plot import Edge, Level, Plot, PlotMark, PlotSpan, Series, clipped, robust
 from onnxperf.render.charts.spans import SpanItem, Spans
@@ -156,7 +156,8 @@ def far_forest() -> Forest:
         mark("far below", 0.021, 0.3, "slower"),
         mark("ordinary", 1.3, 0.05, "faster"),
     ]
-    return Forest(marks, axis_of("new / baseline", [0.7, 1.6]), 0.05)
+    axis = axis_of("new / baseline", [0.7, 1.6])
+    return Forest(cut(marks, axis.low, axis.high), axis, 0.05)
 
 
 # ---------------------------------------------------------------- plots

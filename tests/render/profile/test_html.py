@@ -39,7 +39,7 @@ def test_no_name_becomes_markup(name: str) -> None:
         ),
         (
             optimization_page(profiles.optimization()),
-            ["-103", "n5 Relu -> n3 FusedConv", "n11 = n17", "Shape_9 and 2 more", "resnet.optimised.onnx"],
+            ["-103", "n5 Relu → n3 FusedConv", "n11 = n17", "Shape_9 and 2 more", "resnet.optimised.onnx"],
         ),
     ],
 )

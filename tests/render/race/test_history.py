@@ -21,7 +21,7 @@ from tests.render.history_examples import INTEL, STEP, history, stored, two_mach
 def test_the_page_has_series_changes_and_the_answer() -> None:
     text = printed(history_page(history(stored(STEP))))
     assert "m.onnx · 61 runs · 1 series · by time · Intel Xeon, 2 cores" in text
-    assert cells(line_with(text, "run29"))[:3] == ["2026-02-03", "run29", "run30"]
+    assert cells(line_with(text, "2026-02-03  "))[:3] == ["2026-02-03", "run29", "run30"]
     assert "00000000 → 00000000" not in text
     assert "m.onnx: slower by 9.92 % since run run30" in text
 

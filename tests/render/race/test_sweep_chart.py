@@ -19,7 +19,7 @@ from onnxperf.render.kit.table import grid_of
 from onnxperf.render.race.subjects import looks_of
 from onnxperf.render.race.sweep import sweep_charts
 from onnxperf.render.race.sweep_cells import MOST_PANELS
-from onnxperf.render.race.sweep_lines import lines_charts
+from onnxperf.render.race.sweep_lines import lines_charts, lines_panes
 from onnxperf.render.race.sweep_map import crossover_charts, map_charts
 from onnxperf.render.race.sweep_matrix import times_charts
 from onnxperf.results.bench import BenchResult
@@ -89,13 +89,13 @@ def test_the_map_has_a_cell_per_case_with_its_speedup_or_its_word() -> None:
     assert (picture.row_name, picture.rows) == ("batch", ["1", "2", "4", "8", "16"])
     assert (picture.column_name, len(picture.columns), len(picture.cells)) == ("seq", 6, 30)
     cells = at(picture)
-    assert (cells[1, 0].text, cells[1, 0].small, cells[1, 0].bold) == ("0.378×", "0.373…0.384", True)
-    assert cells[0, 5].text == "1.006× ?"
+    assert (cells[1, 0].text, cells[1, 0].small, cells[1, 0].bold) == ("0.38×", "0.37–0.38", True)
+    assert cells[0, 5].text == "1.01× ?"
     assert [cell.text for cell in picture.cells if cell.failed] == ["differs", "oom"]
     assert legend(picture) == [
         "torch is faster",
         "ort is faster",
-        "? undecided in 1 cell: the 95 % interval includes 1",
+        "? undecided in 1 cell: the 95 % CI includes 1",
         "not compared",
     ]
 
@@ -107,12 +107,14 @@ def test_a_failed_cell_says_why() -> None:
     assert "off by 0.02" in failed["differs"]
 
 
-def test_cells_have_the_color_of_who_is_faster_and_grey_means_nobody() -> None:
+def test_cells_have_the_color_of_who_is_faster_pale_if_undecided_and_gray_if_equal() -> None:
     bench = judged([["slower", "undecided"], ["equivalent", "faster"]], speedup=0.002)
     picture, looks = crossover(bench, "ort", "torch"), looks_of(bench.cases)
     colors = {place: cell.color for place, cell in at(picture).items()}
     assert (colors[0, 0], colors[1, 1]) == (looks["ort"].color, looks["torch"].color)
-    assert colors[0, 1] == colors[1, 0] == GREY
+    assert (colors[0, 1], colors[1, 0]) == (looks["ort"].color, GREY)
+    strengths = {place: cell.strength for place, cell in at(picture).items()}
+    assert strengths[1, 0] < strengths[0, 1] < strengths[0, 0] == strengths[1, 1]
     assert legend(picture)[2:4] == ["equally fast", "? undecided in 1 cell: only 2 rounds"]
     assert "noise" not in " ".join(legend(picture))
 
@@ -161,7 +163,7 @@ def test_a_line_runs_only_where_verdicts_change(verdicts: list[list[Verdict]], e
 def test_the_pair_can_be_turned_round_and_has_a_default() -> None:
     bench = judged([["slower"] * 2] * 2, speedup=0.5)
     assert set(texts(crossover(bench, "torch", "ort"))) == {"2.00×"}
-    assert set(texts(crossover(bench))) == {"0.500×"}
+    assert set(texts(crossover(bench))) == {"0.50×"}
     assert set(texts(crossover(bench, rival="ort"))) == {"2.00×"}
 
 
@@ -202,7 +204,7 @@ def test_a_page_shows_who_wins_and_a_map_for_each_rival_and_a_file_the_usual_one
 def test_over_one_dimension_rows_are_subjects() -> None:
     picture = matrix(drawn(map_charts, sweeps.line([0.5, "oom", "timeout", 1.2, 1.5]), every=True)[0])
     assert (picture.rows, picture.columns) == (["torch"], [str(size) for size in sweeps.BATCHES])
-    assert texts(picture) == ["0.500×", "oom", "timeout", "1.200×", "1.500×"]
+    assert texts(picture) == ["0.50×", "oom", "timeout", "1.20×", "1.50×"]
 
 
 def test_a_cell_whose_baseline_has_no_time_compares_nothing() -> None:
@@ -234,9 +236,9 @@ def test_the_table_has_every_duel_with_its_reason() -> None:
         dict(zip((c.heading for c in grid.columns), (c.text for c in line.cells), strict=True)) for line in grid.lines
     ]
     assert len(rows) == 30
-    assert rows[5]["why"] == "the 95 % interval includes 1"
-    assert (rows[-1]["verdict"], rows[-1]["why"]) == ("oom", sweeps.OOM)
-    assert (rows[0]["against"], rows[0]["speedup"], rows[0]["95 % CI"]) == ("ort", "0.319×", "0.314…0.324")
+    assert rows[5]["why"] == "the 95 % CI includes 1"
+    assert (rows[-1]["verdict"], rows[-1]["why"]) == ("⛔ oom", sweeps.OOM)
+    assert (rows[0]["against"], rows[0]["speedup"], rows[0]["95 % CI"]) == ("ort", "0.319×", "0.314–0.324")
 
 
 # ---------------------------------------------------------------- lines
@@ -297,7 +299,7 @@ def test_an_interval_that_begins_at_zero_is_drawn_on_either_axis() -> None:
         assert picture.series[0].lows == pytest.approx([picture.y.low] * len(speedups), rel=1e-5)
 
 
-def test_over_two_dimensions_a_page_has_a_box_for_the_other_and_a_file_a_line_for_each_of_its_sizes() -> None:
+def test_over_two_dimensions_a_page_has_a_picture_and_a_file_a_line_for_each_size_of_the_other() -> None:
     bench = examples.bench(
         *(
             sweeps.case(sweeps.ms("ort", 1.0 + batch * seq), dims={"batch": batch, "seq": seq})
@@ -305,10 +307,12 @@ def test_over_two_dimensions_a_page_has_a_box_for_the_other_and_a_file_a_line_fo
             for seq in (10, 20, 30)
         )
     )
-    over_batch, over_seq = drawn(lines_charts, bench, every=True)
-    assert [(box.name, box.values) for box in over_seq.filters] == [("batch", ["1", "2"])]
-    assert plot(over_seq, batch="2").series[0].xs == [10, 20, 30]
-    assert over_batch.title == "Time over batch"
+    panes = lines_panes(panels_of(bench), sweep_models(bench.cases))
+    over_batch, over_seq = ([each for each in panes if dim in each.title.split(", ")[0]] for dim in ("batch", "seq"))
+    assert [each.title for each in over_seq] == ["Time over seq, batch=1", "Time over seq, batch=2"]
+    assert len(over_batch) == 3
+    assert plot(over_seq[1]).series[0].xs == [10, 20, 30]
+    assert len({(plot(each).y.low, plot(each).y.high) for each in over_seq}) == 1
     (chart,) = in_file(bench)
     found = plot(chart).series
     assert [each.name for each in found] == ["ort, seq=10", "ort, seq=20", "ort, seq=30"]
@@ -316,16 +320,17 @@ def test_over_two_dimensions_a_page_has_a_box_for_the_other_and_a_file_a_line_fo
 
 
 def test_of_several_subjects_symbols_tell_the_sizes_apart() -> None:
-    (chart,) = drawn(lines_charts, sweeps.square())
+    (chart,) = lines_charts(panels_of(sweeps.square()), sweep_models(sweeps.square().cases))
     found: list[Series] = list(plot(chart).series)
     assert {(each.name.split(",")[0], each.color) for each in found} == {("ort", BLUE), ("torch", ORANGE)}
     assert len({(each.color, each.symbol) for each in found}) == len(found)
 
 
-def test_where_everything_failed_the_chart_says_so() -> None:
-    cases = [Case(model="m", dims={"n": 0}), Case(model="m", dims={"n": 5}, status="failed")]
-    (chart,) = in_file(examples.bench(*cases))
-    assert plot(chart).y.title == "nothing was measured"
+@pytest.mark.parametrize("dims", [{}, {"seq": 8}])
+def test_where_everything_failed_nothing_is_drawn(dims: dict[str, int]) -> None:
+    cases = [Case(model="m", dims={"n": size} | {name: by * size for name, by in dims.items()}) for size in (1, 5)]
+    bench = examples.bench(*cases)
+    assert in_file(bench) == lines_panes(panels_of(bench), sweep_models(bench.cases)) == []
 
 
 # ---------------------------------------------------------------- times of every case
@@ -395,7 +400,7 @@ def test_select_boxes_point_at_columns_that_hold_their_values() -> None:
     alone = sweeps.case(*sweeps.pair(2.0), dims={}, model="tiny")
     many = [*sweeps.with_rival(sweeps.square()).cases, *sweeps.line([0.5, 2.0], model="cnn").cases]
     both = examples.bench(*many, alone)
-    for make in (map_charts, lines_charts, times_charts):
+    for make in (map_charts, times_charts):
         for chart in drawn(make, both, every=True):
             grid = grid_of(chart.table)
             for box in chart.filters:
@@ -423,12 +428,13 @@ def test_a_case_that_failed_as_a_whole_is_missing_for_all_subjects() -> None:
 
 
 def test_few_cases_are_shown_race_by_race_and_many_are_not() -> None:
-    assert "Races" in parts_of(sweeps.line([0.5, 0.9, 1.1]))
-    assert "Races" not in parts_of(sweeps.square())
+    assert "Blocks and single calls" not in parts_of(sweeps.square())
+    assert parts_of(examples.bench(*sweeps.square().cases[:3]))["Who is faster where"]
 
 
 def test_a_page_of_many_cases_has_one_answer_on_top_and_one_per_stretch_if_these_are_few() -> None:
-    assert BenchResult(sweeps.square()).story().answers == ["ort wins 14 of 30 cases, torch 13, no winner in 3."]
+    (answer,) = BenchResult(sweeps.square()).story().answers
+    assert answer.shown == "✓ ort wins 14 of 30 cases, torch wins 13, no winner in 3."
     assert len(parts_of(sweeps.square())["Winners by size"]) == 10
     assert len(BenchResult(sweeps.line([0.5, 0.6, 1.2])).story().answers) == 3
 

@@ -30,13 +30,12 @@ from onnxperf.render.charts.base import (
     size_unit,
     time_unit,
 )
-from onnxperf.render.charts.forest import forest, forest_chart, forests_chart
 from onnxperf.render.charts.matrix import Matrix, MatrixCell, MatrixLegend
 from onnxperf.render.charts.plot import Edge, Level, Plot, PlotMark, PlotSpan, Series, clipped
 from onnxperf.render.charts.spans import SpanItem, Spans
 from onnxperf.render.kit.column import NAME, NS, Column
 from onnxperf.render.kit.comparison import Compared
-from onnxperf.render.kit.page import Section
+from onnxperf.render.kit.page import Answer, Section
 from onnxperf.render.kit.table import Table, plain_table
 from onnxperf.render.web.document import report_html
 from onnxperf.render.web.story import Story
@@ -389,15 +388,6 @@ def alone(title: str, picture: Picture) -> Chart:
     return chart(title, f"What {title} shows.", picture, NUMBERS)
 
 
-def layered_forest() -> list[Chart]:
-    cases = {f"batch={size}": forest(COMPARED, compared(size), 0.02) for size in (2, 4, 9)}
-    table = plain_table(
-        ("case", "name"),
-        [(label, row[0]) for label, size in zip(cases, (2, 4, 9), strict=True) for row in compared(size)],
-    )
-    return forests_chart("forests", "Three cases.", cases, table, "case")
-
-
 def layered_matrix() -> Chart:
     layers = [
         Layer(matrix(2, 3), {"model": "small.onnx", "rival": "run-c"}),
@@ -416,9 +406,6 @@ CHARTS: dict[str, Callable[[], Sequence[Chart]]] = {
     "many bars": lambda: [bars_chart("many bars", "Times.", many_bars())],
     "signed bars": lambda: [bars_chart("signed bars", "Times.", signed_bars())],
     "stacked bars": lambda: [bars_chart("stacked bars", "Times.", stacked_bars())],
-    "forest": lambda: forest_chart("forest", "Four.", COMPARED, compared(), 0.02),
-    "forest of outliers": lambda: forest_chart("forest of outliers", "Fourteen.", COMPARED, outlying_rows(), 0.02),
-    "forests": layered_forest,
     "sizes": lambda: [alone("sizes", sizes_plot())],
     "memory": lambda: [alone("memory", memory_plot())],
     "arena": lambda: [alone("arena", arena_plot(NODES))],
@@ -441,6 +428,6 @@ def write_page(path: Path, *names: str, table: bool = True) -> Path:
     """A page of these charts, or of all, behind a table of nodes that some of them show, too."""
     charts = [chart for name in names or CHARTS for chart in CHARTS[name]()]
     sections = [Section("Charts", charts), *([Section("", [nodes_table(NODES)])] if table else [])]
-    story = Story("test", "charts", ["It is drawn."], ["A limit."], ["A note."], sections)
+    story = Story("test", "charts", [Answer("It is drawn.")], ["A limit."], ["A note."], sections)
     path.write_text(report_html([story]), encoding="utf-8")
     return path

@@ -21,7 +21,7 @@ from onnxperf.render.charts.matrix import Matrix, MatrixCell, MatrixLegend
 from onnxperf.render.charts.plot import Plot, PlotMark, PlotSpan, Series
 from onnxperf.render.charts.spans import SpanItem, Spans
 from onnxperf.render.kit.column import NAME, NS, Column
-from onnxperf.render.kit.page import Drawing, Flow, Heading, Line, Part, Section, Verbatim
+from onnxperf.render.kit.page import Answer, Drawing, Flow, Heading, Line, Part, Section, Verbatim
 from onnxperf.render.kit.table import Footer, Table, plain_table
 from onnxperf.render.web.document import STATIC_ROWS, report_html
 from onnxperf.render.web.markdown import report_markdown
@@ -63,7 +63,7 @@ def story(*parts: Part, topic: str = "model.onnx") -> Story:
     return Story(
         "bench",
         topic,
-        ["It is fast."],
+        [Answer("It is fast.")],
         ["It was disturbed."],
         ["A note."],
         sections,
@@ -165,7 +165,7 @@ def test_long_tables_keep_their_further_rows_as_data() -> None:
     page = report_html([story(table(*rows)._replace(footers=[Footer({"": "total", "time_ns": 1e9})]))])
     (further,) = data_of(page)["tables"].values()
     assert len(further) == 5
-    assert further[0][1][1] == ["300 ms", STATIC_ROWS * 1e6, ""]
+    assert further[0][1][1] == ["300 ms", STATIC_ROWS * 1e6, "", ""]
     assert page.count("<tr") == 1 + STATIC_ROWS + 1
     assert ">total</td>" in page[page.index("<tfoot>") :]
 

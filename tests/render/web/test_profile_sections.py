@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from onnxperf.analyze.graphs.view_metrics import links_of, time_metrics
+from onnxperf.analyze.graphs.modules import module_times
+from onnxperf.analyze.graphs.view_metrics import folded_keys, links_of, time_metrics
 from onnxperf.records.profile import NodeTime, Profile, Timeline, link, module_link, operator_link
 from onnxperf.records.profiles import Profiles
 from onnxperf.records.view import ViewTotals
 from onnxperf.render.charts.base import Chart
+from onnxperf.render.graph.colors import EDGE_INK, UNKNOWN
 from onnxperf.render.graph.section import MOST_BOXES, DrawnGraph, graph_part, view_sections
-from onnxperf.render.kit.page import Drawing, Line, Section, sections_of
+from onnxperf.render.graph.svg import graph_svg
+from onnxperf.render.graph.themed import HEAT, STEPS
+from onnxperf.render.kit.page import Drawing, Line, Panes, Section, Shares, Tabs, sections_of
 from onnxperf.render.kit.table import Grid, Table, grid_of
 from onnxperf.render.profile.headroom import MOST_ROWS
 from onnxperf.render.profile.page import profile_page
-from onnxperf.render.web.document import report_html
+from onnxperf.render.profile.timeline import timelines_charts
+from onnxperf.render.profile.where import operator_shares
+from onnxperf.render.web.document import report_html, report_style
 from onnxperf.results.diff import DiffResult
 from onnxperf.results.optimize import OptimizeResult
 from onnxperf.results.profile import ProfileResult
@@ -45,7 +51,14 @@ def timeline(profile: Profile, **changes: Any) -> Timeline:
 
 def parts(profile: Profile, kind: type) -> list[Any]:
     """What its page shows of a kind."""
-    return [part for section in sections_of(profile_page(profile)) for part in section.parts if isinstance(part, kind)]
+    sections = sections_of(profile_page(profile))
+    return [part for section in sections for part in flat(section.parts) if isinstance(part, kind)]
+
+
+def flat(parts: Iterable[Any]) -> Iterator[Any]:
+    """Also what stands in panes and behind tabs."""
+    for part in parts:
+        yield from flat(part.parts) if isinstance(part, Panes | Tabs) else [part]
 
 
 def chart(profile: Profile, title: str) -> Any:
@@ -70,15 +83,14 @@ def links(grid: Grid) -> list[str]:
 def test_every_part_of_a_profile_has_its_section() -> None:
     profile = headrooms.with_limits(made.profile())
     titles = [each.title for each in sections_of(profile_page(replace(profile, timeline=timeline(profile))))]
-    expected = ["Operators", "Nodes", "Graph", "Original model", "Timeline", "First and usual inference", "Headroom"]
-    assert titles == ["", *expected]  # what stands before all sections has no title
+    assert titles == ["Where the time goes", "Timeline", "Headroom", "First and usual inference"]
 
 
 def test_what_a_console_does_not_show_is_not_made_for_it() -> None:
-    def fail() -> None:
+    def fail() -> Any:
         raise AssertionError("made for a console")
 
-    page = profile_page(made.profile(), timeline=fail, graph=fail)
+    page = profile_page(made.profile(), timelines=fail, graph=fail)
     assert "MatMul" in drawn_text(page)
     with pytest.raises(AssertionError):
         sections_of(page)
@@ -90,20 +102,55 @@ def drawn_text(page: Sequence[Any]) -> str:
     return page_text(page)
 
 
-def test_the_bars_of_operators_have_the_times_of_their_table() -> None:
+@pytest.mark.parametrize("number", [1, 3, 7, 8, 9, 40])
+def test_the_parts_of_the_bar_add_up_to_the_whole(number: int) -> None:
+    nodes = (made.node(f"n{place}", 7 + place, op_name=f"Op{place}") for place in range(number))
+    shares = operator_shares(made.profile(*nodes, sources=())).parts
+    assert sum(each.share for each in shares) == pytest.approx(1.0, abs=1e-12)
+    assert [bool(each.link) for each in shares] == [True] * min(number, 8) if number < 9 else [*[True] * 7, False]
+    assert (shares[-1].name == f"{number - 7} other operators") is (number > 8)
+
+
+def test_the_bar_has_the_times_and_colors_of_the_tables() -> None:
     profile = made.profile()
-    drawn = chart(profile, "Time per operator")
-    bars, grid = drawn.layers[0].picture, grid_of(drawn.table)
-    names, times = ([line.cells[place].text for line in grid.lines] for place in (0, 3))
-    assert names[:14] == list(bars.names[:14])
-    assert [words.split(",")[0] for words in bars.series[0].words[:14]] == times[:14]
-    assert links(grid)[:2] == list(bars.keys[:2]) == [operator_link("Conv"), operator_link("MatMul")]
+    (shares,) = parts(profile, Shares)
+    grid = table(profile, "operator")
+    names, times = ([line.cells[place].text for line in grid.lines] for place in (0, 1))
+    assert [each.name for each in shares.parts[:7]] == names[:7]
+    assert [each.amount for each in shares.parts[:7]] == times[:7]
+    assert (
+        [each.link for each in shares.parts[:2]] == links(grid)[:2] == [operator_link("Conv"), operator_link("MatMul")]
+    )
+    assert [f"c{each.color}" for each in shares.parts[:7]] == [line.cells[3].style for line in grid.lines[:7]]
+
+
+def test_a_bar_of_no_time_has_equal_parts() -> None:
+    node = made.node("a", self_us=(0, 0, 0), total_us=(0, 0, 0), calls=3)
+    assert [each.share for each in operator_shares(made.profile(node, sources=())).parts] == [1.0]
+
+
+@pytest.mark.parametrize("heading", ["operator", "node", "module", "original nodes"])
+def test_a_table_shows_at_most_six_columns_at_once(heading: str) -> None:
+    nodes = (made.node("n3", 900, op_name="FusedConv", module="enc.layer"), made.node("n6", 400, module="enc"))
+    profile = made.profile(*nodes, sources=made.sources()[:2])
+    grid = table(headrooms.with_limits(replace(profile, modules=module_times(profile.nodes))), heading)
+    shown = [grid.columns[place].heading for place in grid.brief(6)]
+    assert shown[0] == heading
+    assert {"share", "", "could win"} <= set(shown)
+    assert len(shown) <= 6
+    assert set(shown) & {"time", "total"}
+
+
+def test_a_node_belongs_to_its_operator_and_its_modules() -> None:
+    grid = table(made.profile(made.node("n3", module="enc.layer"), sources=()), "node")
+    assert grid.lines[0].groups == (operator_link("Conv"), *map(module_link, ("", "enc", "enc.layer")))
+    assert grid.lines[-1].groups == ()
 
 
 def test_a_row_of_a_node_is_linked_with_its_original_nodes() -> None:
     profile = made.profile(made.node("n3"), made.node("n6"))
     assert links(table(profile, "node")) == ["n3", "n6", ""]
-    assert set(links(table(profile, "nodes of the original model"))) >= {"n3", "n6", "ReorderInput"}
+    assert set(links(table(profile, "original nodes"))) >= {"n3", "n6", "ReorderInput"}
 
 
 def test_every_row_has_a_key_or_stands_for_the_others_or_for_all() -> None:
@@ -128,7 +175,7 @@ def test_a_page_also_says_where_a_node_comes_from() -> None:
 def test_a_timeline_has_one_mark_per_execution_and_a_lane_per_thread_and_depth() -> None:
     profile = made.profile()
     drawn = chart(replace(profile, timeline=timeline(profile)), "What ran when")
-    spans, number = drawn.layers[0].picture, len(profile.nodes)
+    spans, number = drawn.layers[0].picture.spans, len(profile.nodes)
     assert {len(each) for each in (spans.starts, spans.widths, spans.lane, spans.item, spans.said)} == {number}
     assert spans.starts == sorted(spans.starts)
     assert spans.lanes[0] == "thread 0, depth 0"
@@ -140,7 +187,7 @@ def test_a_timeline_has_one_mark_per_execution_and_a_lane_per_thread_and_depth()
 
 def test_a_mark_stands_for_its_node_its_operator_and_its_modules() -> None:
     profile = made.profile(made.node("n3", module="enc.layer"), sources=())
-    spans = picture(replace(profile, timeline=timeline(profile)), "What ran when")
+    spans = picture(replace(profile, timeline=timeline(profile)), "What ran when").spans
     modules = map(module_link, ("", "enc", "enc.layer"))
     assert spans.items[0].keys == ["n3", operator_link("Conv"), *modules]
 
@@ -156,15 +203,43 @@ def test_a_profile_without_a_timeline_says_so() -> None:
     assert "profile the model again" in section.parts[0].text
 
 
-def test_the_memory_of_a_timeline_is_drawn_with_its_peak() -> None:
+SIZES = {"in_use_bytes": (2_000_000, 5_000_000), "held_bytes": (6_000_000, 6_000_000), "base_bytes": 1_000_000}
+
+
+def test_memory_shares_the_axis_of_time() -> None:
     profile = made.profile(made.node("a"), made.node("b"))
-    sizes = {"in_use_bytes": (2_000_000, 5_000_000), "held_bytes": (6_000_000, 6_000_000), "base_bytes": 1_000_000}
-    drawn = chart(replace(profile, timeline=timeline(profile, **sizes)), "Memory per node")
-    series = drawn.layers[0].picture.series
-    assert [each.name for each in series] == ["in use", "held by the arena"]
-    assert series[0].ys == [2e6, 5e6]
-    assert series[0].keys == ["a", "b"]
+    drawn = chart(replace(profile, timeline=timeline(profile, **SIZES)), "What ran when")
+    both = drawn.layers[0].picture
+    in_use, held = both.curves
+    ends = [start + width for start, width in zip(both.spans.starts, both.spans.widths, strict=True)]
+    assert (in_use.name, held.name) == ("in use", "held by the arena")
+    assert in_use.xs == [0, *ends]
+    assert in_use.ys == [1e6, 2e6, 5e6]
+    assert in_use.peak == "peak 5.00 MB"
+    assert both.spans.axis.high >= max(in_use.xs)
     assert "5.00 MB, when b ends" in drawn.summary
+    assert both.height > both.spans.height
+
+
+def test_the_live_set_is_that_of_the_node_that_runs() -> None:
+    profile = made.profile(made.node("a"), made.node("b"))
+    live = timeline(profile, **SIZES, live_bytes=(7_000, 9_000))
+    curve = next(
+        each for each in picture(replace(profile, timeline=live), "What ran when").curves if "live" in each.name
+    )
+    assert curve.xs == [0, 0, 10]
+    assert curve.ys == [7_000, 7_000, 9_000]
+
+
+def test_a_page_of_a_trace_chooses_between_three_inferences() -> None:
+    profile = made.profile()
+    several = {name: timeline(profile, iteration=turn) for name, turn in (("typical", 2), ("first", 0), ("slowest", 3))}
+    (drawn,) = timelines_charts(profile, several)
+    (choice,) = drawn.filters
+    assert [each.split()[0] for each in choice.values] == ["typical", "first", "slowest"]
+    assert choice.values[1] == "first (number 0, 27.0 ms)"
+    assert [layer.only["inference"] for layer in drawn.layers] == choice.values
+    assert {row.inference for row in drawn.table.rows} == set(choice.values)
 
 
 @pytest.mark.parametrize(
@@ -183,9 +258,10 @@ def test_what_a_profile_lacks_does_not_break_its_page(changes: dict[str, Any]) -
 
 def test_the_tables_of_a_profile_stand_once() -> None:
     page = ProfileResult(headrooms.with_limits(made.profile())).to_html()
-    for title in ("Time per operator (mean", "Time per node (mean", "Headroom per operator", "In the original model"):
+    for title in ("Operators", "Nodes", "Original nodes", "Roofline", "Every inference"):
         assert page.count(f"<h3>{title}") == 1
-    assert "The most costly nodes" not in page
+    for title in ("The most costly nodes", "Time per node", "Time per original node", "Could be won"):
+        assert title not in page
 
 
 # ---------------------------------------------------------------- graphs
@@ -225,6 +301,48 @@ def test_a_drawing_on_a_page_has_neither_styles_nor_scripts() -> None:
     assert not re.search(r"style=|<style|<script|\son\w+=", drawing(graph).svg)
 
 
+def test_a_drawing_on_a_page_names_its_colors() -> None:
+    _, graph = drawn_graph("Conv", "Relu")
+    known = ["paper", "text", "edge", "filled", "dim", "on-low", "on-high", "unknown"]
+    known += [f"heat{step}" for step in range(STEPS)]
+    found = set(re.findall(r'(?:fill|stroke)="([^"]*)"', drawing(graph).svg))
+    assert found <= {"none", *(f"var(--{name})" for name in known)}
+    exported = graph_svg(graph.view, graph.view.metrics)
+    assert "var(" not in exported
+
+
+def test_a_light_page_has_the_colors_of_the_exported_drawing() -> None:
+    style = report_style()
+    light = re.search(r"\.window {\n(.*?)\n}", style, re.DOTALL)
+    assert light
+    found = dict(re.findall(r"--(\w[\w-]*): ([^;]+);", light[1]))
+    assert [found[f"heat{step}"] for step in range(STEPS)] == HEAT
+    assert (found["edge"], found["unknown"], found["paper"]) == (EDGE_INK, UNKNOWN, "#ffffff")
+
+
+def test_folded_constants_are_not_drawn_and_counted() -> None:
+    view = views.chain_view("Conv", "Relu", "Add")
+    first, *_ = view.graph.nodes
+    part = graph_part(DrawnGraph(view, {each.key: (each.label,) for each in view.graph.nodes}, {first.key}))
+    assert isinstance(part, Drawing)
+    assert "1 folded constant not drawn" in part.summary
+    assert part.svg.count("data-key") == 2
+    assert first.outputs[0] in part.svg  # the next box shows it as it shows stored tensors
+
+
+def test_a_node_is_folded_if_its_group_is_and_it_took_no_time() -> None:
+    view = views.chain_view("Shape", "Relu")
+    labels = [each.label for each in view.graph.nodes]
+    groups = [("folded", (labels[0],), 0), ("kept", (labels[1],), 9)]
+    sources = tuple(
+        made.source(made.group(kind=kind, sources=names, source_ops=("Relu",), executed=names), (us,) * 3)
+        for kind, names, us in groups
+    )
+    profile = made.profile(made.node(labels[1], op_name="Relu"), sources=sources)
+    assert folded_keys(time_metrics(profile, view)) == {view.graph.nodes[0].key}
+    assert folded_keys(None) == set()
+
+
 def test_a_graph_with_too_many_nodes_is_left_out_with_a_reason() -> None:
     line = graph_part(DrawnGraph(replace(views.chain_view("Conv"), totals=ViewTotals(nodes=MOST_BOXES + 1)), {}))
     assert isinstance(line, Line)
@@ -232,8 +350,9 @@ def test_a_graph_with_too_many_nodes_is_left_out_with_a_reason() -> None:
 
 
 def test_a_page_of_a_model_has_a_row_for_every_node() -> None:
-    graph, nodes = view_sections(views.chain_view("Conv", "Relu", "Add"))
-    assert links(grid_of(nodes.parts[0])) == re.findall(r'data-key="([^"]*)"', graph.parts[0].svg)
+    (section,) = view_sections(views.chain_view("Conv", "Relu", "Add"))
+    nodes, graph = flat(section.parts)
+    assert links(grid_of(nodes)) == re.findall(r'data-key="([^"]*)"', graph.svg)
 
 
 def test_a_page_shows_the_graph_of_a_model_that_was_profiled_just_now() -> None:
@@ -256,7 +375,10 @@ def test_variants_have_a_bar_and_a_color_each() -> None:
     (whole,) = ProfilesResult(record).charts("inferences")
     assert [each.name for each in whole.layers[0].picture.series] == ["inference", "in nodes"]  # type: ignore[attr-defined]
     page = ProfilesResult(record).to_html()
-    assert page.index("Usual inference") < page.index("Time per operator in the usual inference")
+    assert "Usual inference" not in page  # two variants stand next to each other, with the change in each row
+    assert page.count("<h3>Time per operator") == 1
+    three = ProfilesResult(Profiles(model="m", variants=tuple(made.profile(model=name) for name in "abc"))).to_html()
+    assert three.index("Usual inference") < three.index("Time per operator in the usual inference")
 
 
 def test_an_optimization_shows_both_sides_and_what_became_of_the_nodes() -> None:

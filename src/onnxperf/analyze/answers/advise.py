@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from onnxperf.analyze.judges.advice import best_of, best_rewrite, gained_in
 from onnxperf.records.advice import FASTER, Advice, Goal, Hazard, Trial, TrialOutcome, Tried
 from onnxperf.wording.names import capital
-from onnxperf.wording.numbers import count, factor, sampled_percent
+from onnxperf.wording.numbers import count, ratio, ratio_within, sampled_percent
 
 _OWN_OPTIONS = ("threads", "provider", "opt_level", "env")
 """Settings that are options of their own; all others are values of `options`."""
+_TRIED_AS_SAID = ("dynamic-dims", "surplus-threads", "spinning", "arena")
+"""Hazards whose remedy is what was tried, whatever the cause of a gain."""
+_TAKES = {"cpu": "takes", "memory": "needs"}
 _MOST_IN_ANSWER = 3
 _PROMISING = 0.01
 """Gain from which on an undecided trial is named."""
@@ -22,9 +26,9 @@ class Finding(NamedTuple):
     title: str
     evidence: str
     result: str
-    """What trying gave; empty where nothing could be tried."""
+    """What trying gave; empty if nothing could be tried."""
     action: str
-    """What to do; empty where nothing helped."""
+    """What to do; empty if nothing helped."""
     outcome: TrialOutcome
 
 
@@ -39,7 +43,7 @@ def findings(record: Advice) -> list[Finding]:
         if best is not None and helps:
             earlier = shown.setdefault((best.trial.key, gained_in(best, hazard.goal)), hazard.title)
             if earlier != hazard.title:
-                result = f"{result} (the same trial as for: {earlier})"
+                result = f"{result} (the same candidate as for: {earlier})"
         action = _action(hazard, best) if best is not None and helps else ""
         found.append(Finding(hazard.title, hazard.evidence, result, action, best.outcome if best else "untried"))
     return found
@@ -59,7 +63,7 @@ def result_text(tried: Tried, hazard: Hazard) -> str:
     approximate = "; it computes approximately, within the tolerances" if tried.trial.approximate else ""
     gained = gained_in(tried, goal)
     if gained != "time" and tried.outcome in ("gain", "trade"):
-        return f"with {name}, {_saved(tried, gained)} and is {_speed(tried)}{approximate}"
+        return f"with {name}, the model {_TAKES[gained]} {_saved(tried, gained)} and is {_speed(tried)}{approximate}"
     if tried.outcome == "undecided":
         reason = f" ({tried.reason})" if tried.reason else ""
         return f"with {name}, the model may be {_speed(tried)}, which is undecided{reason}{approximate}"
@@ -71,7 +75,7 @@ def result_text(tried: Tried, hazard: Hazard) -> str:
 def _not_explained(share: float | None) -> str:
     """That a gain is larger than the share of a hazard allows, which its second race showed again."""
     known = share or 0.0
-    most = f"nodes with {sampled_percent(known)} of the time explain at most {factor(1 / (1 - known))}"
+    most = f"nodes with {sampled_percent(known)} of the time explain at most {ratio(1 / (1 - known))}"
     return f" in a second race, too; {most}, so the gain has another cause"
 
 
@@ -101,17 +105,30 @@ def _what_helps(record: Advice) -> str:
         before = "Interrupted before anything was tried" if record.interrupted else "Nothing could be tried"
         return f"{before}: {number} {'was' if len(record.hazards) == 1 else 'were'} found."
     helped = [(hazard, best) for hazard, best in found if best is not None and best.outcome in FASTER]
-    gains = _different(sorted(helped, key=lambda each: FASTER.index(each[1].outcome)))
+    gains = sorted(_different(helped), key=lambda each: (-(each[1].speedup or 0.0), FASTER.index(each[1].outcome)))
     trades = _different([(hazard, best) for hazard, best in found if best is not None and best.outcome == "trade"])
-    sentences = [f"{capital(result_text(best, hazard))}." for hazard, best in gains[:_MOST_IN_ANSWER]]
+    sentences = [f"{_in_short(best, hazard)}." for hazard, best in gains[:_MOST_IN_ANSWER]]
     if len(gains) > _MOST_IN_ANSWER:
-        sentences.append(f"{count(len(gains) - _MOST_IN_ANSWER, 'more remedy', 'more remedies')} helped.")
+        sentences.append(f"{count(len(gains) - _MOST_IN_ANSWER, 'more fix', 'more fixes')} helped.")
     if not gains:
         sentences.append(_nothing_helps(record))
+    else:
+        sentences += _more_promising(record, gains[0][1])
     sentences += [f"A trade: {result_text(best, hazard)}." for hazard, best in trades[:1]]
     rewrite = best_rewrite(record.tried) if record.output else None
-    written = [f"The model after {rewrite.name} is in {record.output}."] if rewrite else []
-    return " ".join([*sentences, *written])
+    written = [f"The model with {rewrite.name} is in {record.output}."] if rewrite else []
+    return "\n".join([*sentences, *written])
+
+
+def _in_short(tried: Tried, hazard: Hazard) -> str:
+    """What to do and what it gains: `Use fewer threads: 1.29× as fast (95 % CI 1.24–1.33)`."""
+    gained = gained_in(tried, hazard.goal)
+    found = _speed(tried) if gained == "time" else f"{_saved(tried, gained)}, {_speed(tried)}"
+    is_tried = tried.outcome != "unexplained" or hazard.kind in _TRIED_AS_SAID
+    fix = re.split(r"[,;:]", hazard.remedy)[0] if is_tried else f"with {setting_text(tried.trial)}"
+    other = _not_explained(hazard.share) if tried.outcome == "unexplained" else ""
+    about = ", within the tolerances" if tried.trial.approximate else ""
+    return f"{capital(fix)}: {found}{other}{about}"
 
 
 def notes_on(record: Advice) -> list[str]:
@@ -126,11 +143,11 @@ def _nothing_helps(record: Advice) -> str:
     trials = len({each.trial.key for each in record.tried if each.outcome != "untried"})
     open_ = len({each.trial.key for each in record.tried if each.outcome == "undecided"})
     if open_ == trials:
-        return f"Nothing is decided after {count(trials, 'trial')}; more `time` may tell{_promising(record)}."
-    stay = f"{count(open_, 'trial')} stay{'s' if open_ == 1 else ''} undecided"
-    rest = f"; {stay}, more `time` may tell{_promising(record)}" if open_ else ""
-    advice = "" if open_ else "; keep the session as it is"
-    return f"Nothing that was tried is faster beyond the noise ({count(trials, 'trial')}){advice}{rest}."
+        return f"Undecided after {count(trials, 'candidate')}: more `time` may tell{_promising(record)}."
+    if not open_:
+        return f"Keep the session as it is: none of {count(trials, 'candidate')} is faster beyond the noise."
+    stay = f"{count(open_, 'candidate')} of {trials} stay{'s' if open_ == 1 else ''} undecided"
+    return f"Nothing is proven faster: {stay}, more `time` may tell{_promising(record)}."
 
 
 def _promising(record: Advice) -> str:
@@ -139,7 +156,16 @@ def _promising(record: Advice) -> str:
     best = max(undecided, key=lambda each: each.speedup or 0.0, default=None)
     if best is None or best.speedup is None or best.speedup < 1 + _PROMISING:
         return ""
-    return f" ({best.trial.name} promises most: {factor(best.speedup)} times as fast until now)"
+    return f" ({best.trial.name} promises most: {ratio(best.speedup)} as fast so far)"
+
+
+def _more_promising(record: Advice, best: Tried) -> list[str]:
+    """An undecided candidate that may gain more than the best one that is proven."""
+    undecided = [each for each in record.tried if each.outcome == "undecided"]
+    first = max(undecided, key=lambda each: each.speedup or 0.0, default=None)
+    if first is None or (first.speedup or 0.0) <= (best.speedup or 0.0):
+        return []
+    return [f"Undecided: {first.trial.name}, {ratio(first.speedup)} as fast so far; more `time` may tell."]
 
 
 def _different(found: list[tuple[Hazard, Tried]]) -> list[tuple[Hazard, Tried]]:
@@ -152,7 +178,7 @@ def _different(found: list[tuple[Hazard, Tried]]) -> list[tuple[Hazard, Tried]]:
 
 def _why_untried(tried: Tried) -> str:
     if tried.status == "differs":
-        return f"is no remedy, the outputs change: {tried.reason}"
+        return f"is not usable: it changes the outputs ({tried.reason})"
     if tried.status == "pending":
         return "was not tried"
     return f"could not be tried: {tried.reason}" if tried.reason else "could not be tried"
@@ -160,17 +186,16 @@ def _why_untried(tried: Tried) -> str:
 
 def _saved(tried: Tried, gained: Goal) -> str:
     if gained == "cpu":
-        within = _within(tried.cpu_low, tried.cpu_high)
-        return f"the model takes {factor(tried.cpu_ratio)} times the CPU time{within}"
-    within = _within(tried.memory_low, tried.memory_high)
-    return f"the model needs {factor(tried.memory_ratio)} times the memory{within}"
+        return _ratio("{} the CPU time", tried.cpu_ratio, tried.cpu_low, tried.cpu_high)
+    return _ratio("{} the memory", tried.memory_ratio, tried.memory_low, tried.memory_high)
 
 
 def _speed(tried: Tried) -> str:
     if tried.speedup is None:
         return "of unknown speed"
-    return f"{factor(tried.speedup)} times as fast{_within(tried.speedup_low, tried.speedup_high)}"
+    return _ratio("{} as fast", tried.speedup, tried.speedup_low, tried.speedup_high)
 
 
-def _within(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f" ({factor(low)} to {factor(high)})"
+def _ratio(words: str, value: float | None, low: float | None, high: float | None) -> str:
+    found, within = ratio_within(value or 0.0, None if low is None or high is None else (low, high))
+    return f"{words.format(found)}{within}"

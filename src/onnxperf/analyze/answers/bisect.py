@@ -7,7 +7,7 @@ import math
 from onnxperf.records.bisect import Bisection, BisectStep
 from onnxperf.records.comparison import Comparison
 from onnxperf.wording.names import first_of, listed, name_of
-from onnxperf.wording.numbers import count, microseconds, share_percent, significant, spoken_size
+from onnxperf.wording.numbers import count, microseconds, ratio, ratio_within, share_percent, spoken_size
 
 _MOST = 0.75
 """Part of the difference of the ends, on the scale of ratios, below which the cause does not account for all of it."""
@@ -17,7 +17,7 @@ _THINGS = {"releases": "release", "optimizers": "graph optimizer", "settings": "
 def bisect_answer(record: Bisection) -> str:
     """What was found, how sure that is, and which operators are behind it."""
     if record.interrupted and (not record.steps or record.steps[-1].purpose != "repeat"):
-        return f"No cause is named: {_so_far(record)}."
+        return f"No single cause was found: {_so_far(record)}."
     sentences = {
         "found": _found,
         "range": _range,
@@ -27,7 +27,9 @@ def bisect_answer(record: Bisection) -> str:
         "unconfirmed": _unconfirmed,
         "too few": _too_few,
     }
-    return " ".join(filter(None, [sentences[record.outcome](record), _about_operators(record), _about_outputs(record)]))
+    return "\n".join(
+        filter(None, [sentences[record.outcome](record), _about_operators(record), _about_outputs(record)])
+    )
 
 
 def notes_on(record: Bisection) -> list[str]:
@@ -91,14 +93,15 @@ def _undecided(record: Bisection) -> str:
         return f"Undecided: {_so_far(record)}."
     reason = f": {ends.reason}" if ends.reason else ""
     names = (record.good, record.bad) if record.over == "nodes" else (ends.base, ends.candidate)
-    return f"Undecided whether {listed(names)} differ{reason}."
+    return f"Undecided if {listed(names)} differ{reason}."
 
 
 def _unconfirmed(record: Bisection) -> str:
     ends, last = record.steps[0], record.steps[-1]
     shown = {"good": "showed no difference", "undecided": "was undecided", "bad": ""}[last.side]
     what = f"{last.candidate} against {last.base}" if last.base else last.candidate
-    return f"No cause is named: {_ends_text(record, ends)}, but the last comparison, {what}, {shown} when repeated."
+    found = _ends_text(record, ends)
+    return f"No single cause was found: {found}, but the last comparison, {what}, {shown} when repeated."
 
 
 def _too_few(record: Bisection) -> str:
@@ -127,7 +130,7 @@ def _word(record: Bisection, step: BisectStep) -> str:
 
 
 def _makes(record: Bisection, step: BisectStep) -> str:
-    """What an optimiser or a setting does to the model."""
+    """What an optimizer or a setting does to the model."""
     return "changes the outputs" if record.by == "accuracy" else f"makes the model {_word(record, step)}"
 
 
@@ -145,12 +148,11 @@ def _how(record: Bisection, step: BisectStep, base: str) -> str:
     if record.by == "accuracy" or step.ratio is None:
         return step.differs or "the outputs differ"
     if record.by == "memory":
-        return f"it needs {significant(step.ratio)} times the memory of {base} ({_amounts(step)})"
+        return f"it needs {ratio(step.ratio)} the memory of {base} ({_amounts(step)})"
     worse, found = step.ratio > 1, Comparison.spelled(step, "ratio")
     found = found if worse else found.inverse()
-    bounded = found.low is not None and found.high is not None
-    within = f" ({significant(found.low or 0)} to {significant(found.high or 0)})" if bounded else ""
-    times = f"{significant(found.ratio or 1)} times"
+    low, high = found.low, found.high
+    times, within = ratio_within(found.ratio or 1.0, None if low is None or high is None else (low, high))
     return f"it takes {times} as long as {base}{within}" if worse else f"it is {times} as fast as {base}{within}"
 
 
@@ -195,13 +197,13 @@ def _about_operators(record: Bisection) -> str:
         f"{name_of(each.op_name)} ({microseconds(each.before_us)} before, {microseconds(each.after_us)} after)"
         for each in record.operators
     ]
-    verb = "is" if len(texts) == 1 else "are"
-    return f"Behind it {verb} {listed(texts)} per inference, by profiles of both."
+    verb = "accounts" if len(texts) == 1 else "account"
+    return f"{listed(texts)} {verb} for it, in profiles of one inference."
 
 
 def _about_outputs(record: Bisection) -> str:
-    """Outputs that differ beside the time or the memory."""
+    """Outputs that differ next to the time or the memory."""
     step = record.steps[0] if record.steps else None
     if step is None or record.by == "accuracy" or not step.differs:
         return ""
-    return f"The outputs of the ends differ: {step.differs} (`by=accuracy` finds where)."
+    return f"Outputs of the ends differ: {step.differs} (`by=accuracy` finds where)."

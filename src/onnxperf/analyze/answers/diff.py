@@ -13,6 +13,7 @@ from onnxperf.analyze.trace.diff_sums import row_changed_most
 from onnxperf.records.diff import Diff, DiffRow
 from onnxperf.records.profile import COMPARED_LAUNCHES, Profile, iterations_for
 from onnxperf.records.race import Case
+from onnxperf.wording.names import capital
 from onnxperf.wording.nodes import renamed_text
 from onnxperf.wording.numbers import count, microseconds
 
@@ -26,10 +27,12 @@ def diff_answer(diff: Diff) -> str:
     verdict, decided = _verdict(race, before.model, after.model) if race is not None else ("", False)
     if not before.iterations or not after.iterations:
         return f"{verdict or 'No verdict'}; {_unprofiled(before, after)}."
-    parts = [verdict or _profiled(before, after), _exchange(diff.rows)]
+    changes = [_exchange(diff.rows)]
     if decided or not verdict:
-        parts.append(_largest_change(diff))
-    return f"{overhead_words(_overhead(diff))}{'; '.join(parts)}."
+        changes.append(_largest_change(diff))
+    overhead = overhead_words(_overhead(diff)).rstrip()
+    lines = [verdict or _profiled(before, after), capital("; ".join(changes))]
+    return "\n".join([*(f"{line}." for line in lines), *([overhead] if overhead else [])])
 
 
 def _overhead(diff: Diff) -> float | None:

@@ -20,16 +20,16 @@ def doctor_answer(
 ) -> str:
     """What makes this a bad moment to measure, and how small a difference can be seen."""
     seen = _why_unknown(subjects, stopped) if band is None else conclusion(band, time)
-    return " ".join([*warnings(machine), seen])
+    return "\n".join([seen, *warnings(machine)])
 
 
 def quick_answer(machine: Machine, band: float | None = None, date: str = "") -> str:
     """What makes this a bad moment to measure, and what an earlier race found out about the noise."""
     if band is None:
-        seen = "Nothing was raced, and the noise of this machine is not known: onnxperf doctor measures it."
+        seen = "The noise of this machine is not known: `onnxperf doctor` measures it."
     else:
-        seen = f"Nothing was raced; the noise measured on {date[:10]} was {percent_at_most(band)}."
-    return " ".join([*warnings(machine), seen])
+        seen = f"The noise was {percent_at_most(band)} on {date[:10]}: `onnxperf doctor` measures it again."
+    return "\n".join([seen, *warnings(machine)])
 
 
 def warnings(machine: Machine) -> list[str]:
@@ -49,7 +49,7 @@ def others_warnings(machine: Machine) -> list[str]:
     if share is None or not is_busy(share):
         return []
     used = f"Other processes used {whole_percent(share)} of the processors during the race"
-    return [f"{used}: close them, or measure when they have ended."]
+    return [f"{used}: close them, or measure later."]
 
 
 def _load_warnings(machine: Machine) -> list[str]:
@@ -57,15 +57,13 @@ def _load_warnings(machine: Machine) -> list[str]:
     load = machine.load_before
     if load is None or load <= BUSY_LOAD * machine.cores:
         return []
-    busy = f"the load before the race was {significant(load)} on {count(machine.cores, 'core')}"
+    busy = f"the load is {significant(load)} on {count(machine.cores, 'core')}"
     return [f"Something else is running, or was a minute ago: {busy}."]
 
 
 def conclusion(band: float, time: float) -> str:
     """How small a difference can be seen here, and what to do when that is not small enough."""
-    seen = (
-        f"On this machine, now, a race of {significant(time)} s shows differences of {percent_at_most(band)} and more"
-    )
+    seen = f"Now, a race of {significant(time)} s on this machine shows differences of {percent_at_most(band)} and more"
     if band <= COMMON_CLAIM:
         return f"{seen}; 1 % needs nothing special."
     # The interval shrinks with the square root of the time, as long as the machine stays as it is.
@@ -73,7 +71,7 @@ def conclusion(band: float, time: float) -> str:
     if band <= VERY_NOISY:
         return f"{seen}; 1 % needs {needed}."
     remedies = "close other programs, set the governor to performance, keep the machine cool, or use a less busy one"
-    return f"{seen}. That is a lot: {remedies}, then run the doctor again; as it is, 1 % would need {needed}."
+    return f"{seen}; 1 % would need {needed}.\nThat is a lot: {remedies}, then run the doctor again."
 
 
 def why_not_kept(band: float, time: float, usual_time: float, threads: int) -> str:

@@ -19,8 +19,7 @@ from onnxperf.analyze.judges.einsum import (
 from onnxperf.records.einsum import EinsumPlan, RewrittenSite
 from onnxperf.records.race import Case, Subject
 from onnxperf.wording.names import listed
-from onnxperf.wording.numbers import count, duration, grouped, plain, significant, time_text
-from onnxperf.wording.units import units_text
+from onnxperf.wording.numbers import Ends, count, duration, grouped, interval, plain, ratio, significant, time_text
 
 # ---------------------------------------------------------------- an equation
 
@@ -57,7 +56,7 @@ def no_time_for(names: Sequence[str], call_ns: float | None = None) -> list[str]
 
 
 def no_memory_for(names: Sequence[str]) -> list[str]:
-    """A note on libraries that there is no memory for beside the graphs."""
+    """A note on libraries that there is no memory for next to the graphs."""
     return [f"{_left_out(names)}: not enough free memory"] if names else []
 
 
@@ -83,16 +82,16 @@ def race_answer(case: Case, limit: str | None, equation: str) -> str:
     rivals = [each for each in graphs_in(case, limit) if each is not winner]
     about = _about_faster if winner.verdict == "faster" else _about_baseline
     times = time_ratio(case, winner.name, limit)
-    limited = "" if times is None else f", {significant(times)} times the time of the {limit}"
+    limited = "" if times is None else f"; it takes {ratio(times)} as long as the {limit}"
     return f"{about(case, winner, rivals, equation, limited)}{_faster_still(case, winner)}"
 
 
 def _about_faster(case: Case, winner: Subject, rivals: Sequence[Subject], equation: str, limited: str) -> str:
     near = sum(not is_faster(winner, each) for each in rivals)
-    gain = f"{_times_as_fast(winner)} as {case.baseline}{_interval(winner)}{limited}"
+    gain = f"{_times_as_fast(winner)} as {case.baseline}{_interval(winner)}"
     if near:
-        return f"For {equation}, {winner.name} is {gain}; {count(near, 'other graph')} may be as fast."
-    return f"{winner.name} is the fastest graph for {equation}: {gain}."
+        return f"For {equation}, {winner.name} is {gain}{limited}; {count(near, 'other graph')} may be as fast."
+    return f"{winner.name} is the fastest graph for {equation}: {gain}{limited}."
 
 
 def _about_baseline(case: Case, winner: Subject, rivals: Sequence[Subject], equation: str, limited: str) -> str:
@@ -118,7 +117,7 @@ def _undecided(case: Case, limit: str | None, equation: str) -> str:
         return f"No graph for {equation} could be measured."
     than = f"faster than {case.baseline}" if chosen.name == case.baseline else "the fastest"
     none = f"No graph for {equation} is measurably {than}{_in_doubt(graphs_in(case, limit))}"
-    return f"{none}. {chosen.name} is used, and nothing is kept for later calls."
+    return f"{none}. {chosen.name} is used, and nothing is saved for later calls."
 
 
 def _in_doubt(graphs: Sequence[Subject]) -> str:
@@ -175,7 +174,7 @@ def _why_not(sites: Sequence[RewrittenSite], rival: Subject | None, of_all: str,
 
 
 def _times_as_fast(subject: Subject) -> str:
-    return f"{significant(subject.speedup or 1.0)} times as fast"
+    return f"{ratio(subject.speedup or 1.0, _bounds(subject))} as fast"
 
 
 def _interval(subject: Subject) -> str:
@@ -183,12 +182,15 @@ def _interval(subject: Subject) -> str:
 
 
 def _figures(subject: Subject) -> str:
-    speedup = "" if subject.speedup is None else f"speedup {significant(subject.speedup)}"
+    speedup = "" if subject.speedup is None else f"speedup {ratio(subject.speedup, _bounds(subject))}"
     return ", ".join(filter(None, [speedup, _ends(subject)]))
 
 
 def _ends(subject: Subject) -> str:
-    if subject.speedup_low is None or subject.speedup_high is None:
-        return ""
-    ends = f"95 % interval {significant(subject.speedup_low)} to {significant(subject.speedup_high)}"
-    return " from ".join(filter(None, [ends, units_text([(subject.unit, subject.units)])]))
+    ends = _bounds(subject)
+    return "" if ends is None else f"95 % CI {interval(*ends)}"
+
+
+def _bounds(subject: Subject) -> Ends | None:
+    low, high = subject.speedup_low, subject.speedup_high
+    return None if low is None or high is None else (low, high)

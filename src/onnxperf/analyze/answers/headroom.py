@@ -28,11 +28,12 @@ def headroom_answer(profile: Profile) -> str:
     whole_us = headroom.whole.time_us
     unknown, disturbed = _share(headroom, "unknown"), _share(headroom, "disturbed")
     if unknown >= _NEARLY_ALL:
-        return "How far from what this machine can do that is, is not known."
+        return "Headroom unknown: no limit of these nodes is known."
     if disturbed > _MOSTLY:
         return _not_judged(profile, disturbed)
     reached = "what this machine reached while other programs used it" if headroom.peaks.disturbed else _BEST
-    near = f"{share_percent(headroom.near_share)} of the time is within {plain(NEAR)}x of {reached}"
+    part = f"{share_percent(headroom.near_share)} of the time" if headroom.near_share else "No node"
+    near = f"{part} is within {plain(NEAR)}× of {reached}"
     if unknown >= _WORTH_NOTING:
         near += f", the limit of {share_percent(unknown)} is not known"
     if disturbed >= _WORTH_NOTING:
@@ -41,7 +42,7 @@ def headroom_answer(profile: Profile) -> str:
     operator, limit = max(pairs, key=lambda each: each[1].could_win_us)
     if limit.could_win_us < WORTH_WINNING * whole_us:
         return f"{near}; no operator is known to win {whole_percent(WORTH_WINNING)}."
-    won, of = _same_unit(limit.could_win_us, whole_us)
+    won, of = time_text(limit.could_win_us * 1e3), time_text(whole_us * 1e3)
     return f"{near}; {_nodes(profile, operator)} could win up to {won} of {of}."
 
 
@@ -52,7 +53,7 @@ def _share(headroom: Headroom, bound: Bound) -> float:
 def _not_judged(profile: Profile, disturbed: float) -> str:
     """Why nothing is said about what could be won."""
     if (profile.overhead or 0.0) >= DOMINATING_OVERHEAD:
-        return "What could be won is not judged, as times of nodes are mostly the profiler's."
+        return "What could be won is not judged."
     share = profile.machine.others_share if profile.machine is not None else None
     used = f"other programs used {whole_percent(share or 0.0)} of the processors"
     so = f"{used}, and {share_percent(disturbed)} of the time in nodes was disturbed"
@@ -66,13 +67,6 @@ def _nodes(profile: Profile, operator: OperatorTime) -> str:
     node = next(each for each in profile.nodes if each.op_name == operator.op_name)
     name = shortened(name_of(node.name), _NAME_LENGTH)
     return name if operator.op_name.lower() in name.lower() else f"{name} ({operator.op_name})"
-
-
-def _same_unit(part_us: float, whole_us: float) -> tuple[str, str]:
-    """`4.1 ms` and `11.9`, where both read best in the same unit; else each with its own."""
-    part, whole = time_text(part_us * 1e3), time_text(whole_us * 1e3)
-    number, unit = whole.split()
-    return (part, number) if part.endswith(f" {unit}") else (part, whole)
 
 
 def headroom_notes(profile: Profile) -> Iterator[str]:
@@ -102,11 +96,11 @@ def headroom_notes(profile: Profile) -> Iterator[str]:
 def _faster(headroom: Headroom) -> Iterator[str]:
     faster = [each for each in headroom.nodes if _is_faster(each)]
     if faster:
-        nodes = count(len(faster), "node was faster than its limit, and counts as at it", _SEVERAL_FASTER)
-        yield f"{nodes}: the peaks are what was measured, and small times are whole microseconds"
+        nodes = count(len(faster), "node was faster than its limit, and counts as being at it", _SEVERAL_FASTER)
+        yield f"{nodes}: the peaks are measured, and small times are whole microseconds"
 
 
-_SEVERAL_FASTER = "nodes were faster than their limits, and count as at these"
+_SEVERAL_FASTER = "nodes were faster than their limits, and count as being at them"
 
 
 def _is_faster(limit: Limit) -> bool:

@@ -29,16 +29,16 @@ def history_answer(record: History) -> str:
     changed = [each for each in record.series if each.changes]
     if changed:
         latest = max(changed, key=lambda each: each.changes[-1].first_after.started)
-        share = f"Change points in {len(changed)} of {len(record.series)} series"
+        share = f"{count(len(changed), 'series', 'series')} of {len(record.series)} changed"
         return f"{share}; the latest, {_title(latest, record)}: {latest.answer}."
     judged = [each.runs() for each in record.series if each.averages >= FEWEST_POINTS]
     few = len(record.series) - len(judged)
-    rest = f"{count(few, 'series', 'series')} with too few runs to look for one"
+    rest = f"{count(few, 'series has', 'series have')} too few runs to tell"
     if not judged:
-        return f"No change point can be found: {rest} ({FEWEST_POINTS} are needed)."
+        return f"Too few runs to find a change: a series needs {FEWEST_POINTS} of them."
     runs = " to ".join(grouped(each) for each in sorted({min(judged), max(judged)}))
-    beside = f"; {rest}" if few else ""
-    return f"No change point in {count(len(judged), 'series', 'series')} of {runs} runs{beside}."
+    also = f"; {rest}" if few else ""
+    return f"No change in {count(len(judged), 'series', 'series')} of {runs} runs{also}."
 
 
 def series_answer(series: HistorySeries, by: By | None) -> str:
@@ -99,7 +99,7 @@ def _machines(series: HistorySeries) -> str:
 
 
 def _title(series: HistorySeries, record: History) -> str:
-    """The model, and what sets a series apart where there are several."""
+    """The model, and what sets a series apart if there are several."""
     if len(record.series) == 1:
         return name_of(record.model)
     texts = [(each.name, dims_text(each.dims), each.machine) for each in record.series]

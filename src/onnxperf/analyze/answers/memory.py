@@ -32,7 +32,7 @@ def memory_answer(case: MemoryCase) -> str:
     sentence = _about_one(compared[0], needs) if len(compared) == 1 else _about_many(compared, needs)
     growing = [_grows(each.name, each.growth) for each in measured if each.growth and each.growth.kind in _GROWING]
     unexplained = [text for each in measured for text in _unexplained(each)]
-    return " ".join([f"{sentence}.", *_loading(compared[0], needs), *unexplained, *growing])
+    return "\n".join([f"{sentence}.", *growing, *_loading(compared[0], needs), *unexplained])
 
 
 def _about_one(subject: MemorySubject, needs: dict[str, int]) -> str:
@@ -51,9 +51,9 @@ def _about_many(subjects: Sequence[MemorySubject], needs: dict[str, int]) -> str
     if subjects[0] is not least:
         rest = f"; {least.name} needs the least, {in_megabytes(low)}"
         return f"{_about_one(subjects[0], needs)}{rest}{_rounding(needs[subjects[0].name] - low)}"
-    sentence = f"{least.name} needs the least in a steady call, {in_megabytes(low)} {_above(least)}"
-    mark = "" if len(subjects) == 2 else "the most, "
-    return f"{sentence}; {most.name} needs {mark}{in_megabytes(high)}{_causes(most, high)}{_rounding(high - low)}"
+    little, much = ("", "") if len(subjects) == 2 else ("the least, ", "the most, ")
+    sentence = f"{least.name} needs {little}{in_megabytes(low)} {_above(least)} in a steady call"
+    return f"{sentence}; {most.name} needs {much}{in_megabytes(high)}{_causes(most, high)}{_rounding(high - low)}"
 
 
 def _rounding(difference: int) -> str:
@@ -69,7 +69,7 @@ def _above(*subjects: MemorySubject) -> str:
 
 
 def _loading(subject: MemorySubject, needs: dict[str, int]) -> list[str]:
-    """What loading takes, where that is large and more than a call needs."""
+    """What loading takes, if that is large and more than a call needs."""
     load = subject.step("load")
     if load is None or load.increment_bytes <= max(needs[subject.name], LARGE_LOAD_BYTES):
         return []

@@ -1,4 +1,4 @@
-"""What an optimisation did to a model, in one plain sentence."""
+"""What an optimization did to a model, in one plain sentence."""
 
 from __future__ import annotations
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from onnxperf.records.node_memory import NodeMemories, NodeMemory
 from onnxperf.records.profile import DOMINATING_OVERHEAD, LARGE_OVERHEAD, NodeTime, OperatorTime, Profile
 from onnxperf.wording.names import name_of, shortened
-from onnxperf.wording.numbers import count, decimal_size, share_percent, significant
+from onnxperf.wording.numbers import count, decimal_size, ratio, share_percent
 
 WORTH_NAMING = 0.05
 """The share of the time from which on an operator is named."""
@@ -28,51 +28,37 @@ def profile_answer(profile: Profile) -> str:
         for operator in costly
         if operator.usual_us >= WORTH_NAMING * everything
     ]
-    listing = ", ".join(parts or [f"the largest share, {costly[0].op_name}'s, is under {share_percent(WORTH_NAMING)}"])
-    # The name of a node keeps its spelling at the start of the sentence.
-    start = listing if parts else f"{listing[0].upper()}{listing[1:]}"
+    first, *more = parts or [f"Every operator takes less than {share_percent(WORTH_NAMING)}"]
     nodes = count(len(profile.nodes), "node")
     of_profiler = (profile.overhead or 0.0) >= DOMINATING_OVERHEAD
-    whole = f"the profiled time in {nodes}, not of the model" if of_profiler else f"the time in {nodes}"
-    return f"{overhead_words(profile.overhead)}{start} of {whole}."
+    whole = f"the profiled time in {nodes}" if of_profiler else f"the time in {nodes}"
+    listing = ", ".join([f"{first} of {whole}", *(each.replace(" takes ", " ", 1) for each in more)])
+    return f"{overhead_words(profile.overhead)}{listing}."
 
 
 def overhead_words(overhead: float | None) -> str:
-    """What the profiler adds to a call, as the first sentence of an answer; empty where that is little, or unknown."""
+    """What the profiler adds to a call, as the first sentence of an answer; empty if that is little, or unknown."""
     if overhead is None or overhead < LARGE_OVERHEAD:
         return ""
-    longer = f"With the profiler, a call takes {significant(overhead)} times as long"
+    longer = f"With the profiler, a call takes {ratio(overhead)} as long"
     if overhead < DOMINATING_OVERHEAD:
-        return f"{longer}, so short nodes look longer than they are. "
-    return f"{longer}, so times of nodes are mostly the profiler's. "
+        return f"{longer}: short nodes look longer than they are.\n"
+    return f"{longer}: times of nodes are mostly the profiler's.\n"
 
 
 def _operator(operator: OperatorTime, nodes: Sequence[NodeTime], everything: float) -> str:
     """An operator and its most costly node; that node alone where it takes nearly all of it."""
     top = max(nodes, key=lambda node: node.usual_us)
-    share = share_percent(top.usual_us / everything)
-    original = _original(top)
+    share, name = share_percent(top.usual_us / everything), _short(_original(top))
     if top.usual_us >= DOMINATING * operator.usual_us:
-        about = ", ".join(_about(top, original))
-        return f"{_short(top.name)}{f' ({about})' if about else ''} takes {share}"
-    origin = f" from {_short(original)}" if original else ""
-    place = f"{_short(top.name)}{origin}{f' of {_short(top.module)}' if top.module else ''}"
-    return f"{operator.op_name} takes {share_percent(operator.usual_us / everything)} ({share} in {place})"
+        about = "" if operator.op_name.lower() in name.lower() else f" ({operator.op_name})"
+        return f"{name}{about} takes {share}"
+    return f"{operator.op_name} takes {share_percent(operator.usual_us / everything)} ({share} in {name})"
 
 
 def _original(node: NodeTime) -> str:
-    """The original node that it is called after, where its own name is not that of one."""
-    return node.sources[0] if node.sources and node.name not in node.sources else ""
-
-
-def _about(node: NodeTime, original: str) -> Iterator[str]:
-    """What the name of a node leaves open: its operator, the original node, the module."""
-    if node.op_name.lower() not in f"{node.name} {original}".lower():
-        yield node.op_name
-    if original:
-        yield f"from {_short(original)}"
-    if node.module:
-        yield _short(node.module)
+    """The node of the model that it is, or that comes first of those it was made of."""
+    return node.sources[0] if node.sources and node.name not in node.sources else node.name
 
 
 def _short(name: str) -> str:

@@ -8,8 +8,6 @@ from onnxperf.records.profiles import Profiles
 from onnxperf.wording.names import listed, name_of
 from onnxperf.wording.numbers import microseconds
 
-NO_VERDICT = "profiles have no verdict; `onnxperf bench` races the variants, `onnxperf diff` compares two node by node"
-
 
 def profiles_answer(record: Profiles) -> str:
     """The operator that takes the most time: one for all, or one for each."""
@@ -19,10 +17,9 @@ def profiles_answer(record: Profiles) -> str:
     operators = list(dict.fromkeys(each.op_name for each in most.values()))
     overhead = overhead_words(max((each.overhead or 0.0 for each in record.variants), default=0.0))
     if len(operators) == 1:
-        times = [f"{microseconds(each.usual_us)} under {name_of(name)}" for name, each in most.items()]
-        every = f"all {len(most)} variants" if len(most) > 2 else "both variants" if len(most) == 2 else "the variant"
-        return f"{overhead}{name_of(operators[0])} takes the most time under {every}: {listed(times)}."
-    parts = [f"{name_of(o.op_name)} under {name_of(name)} ({microseconds(o.usual_us)})" for name, o in most.items()]
+        times = [f"{microseconds(each.usual_us)} with {name_of(name)}" for name, each in most.items()]
+        return f"{overhead}{name_of(operators[0])} takes the most time: {listed(times)}."
+    parts = [f"{name_of(o.op_name)} with {name_of(name)} ({microseconds(o.usual_us)})" for name, o in most.items()]
     return f"{overhead}The most time goes to {listed(parts)}."
 
 

@@ -1,4 +1,4 @@
-"""What quantising a model gives, in plain sentences."""
+"""What quantizing a model gives, in plain sentences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from onnxperf.records.comparison import Comparison
 from onnxperf.records.quantize import OutputError, Quantization, TriedWay
 from onnxperf.records.sweep import time_of
 from onnxperf.wording.names import first_of, name_of, with_reasons
-from onnxperf.wording.numbers import count, duration, factor, percent, percent_at_most, size
+from onnxperf.wording.numbers import count, duration, percent, percent_at_most, ratio_within, size
 
 _QUANTIZABLE = "MatMul, Gemm, Conv or another operator with float32 weights"
 
@@ -18,7 +18,7 @@ def quantize_answer(record: Quantization) -> str:
     """How fast int8 is, what stays in float32, how far off it is, and what was written."""
     if not record.best:
         return f"No model in int8 was chosen: {_why_none(record)}."
-    return " ".join(
+    return "\n".join(
         filter(None, [_about_speed(record), _about_excluded(record), _about_errors(record), _about_file(record)])
     )
 
@@ -42,7 +42,7 @@ def notes_on(record: Quantization) -> list[str]:
 
 def _random_inputs(record: Quantization) -> str:
     if any(each.way.mode == "static" and each.status == "ok" for each in record.ways):
-        return "static ways were calibrated with random inputs, so ranges and errors say little about real ones"
+        return "static candidates were calibrated with random inputs, so ranges and errors say little about real ones"
     return "inputs are random, so the errors say little about real ones"
 
 
@@ -50,8 +50,8 @@ def nothing_to_quantize(what: str, rows: Sequence[TriedWay]) -> str:
     """Why no way gave a model, in one line."""
     failed = next((each for each in rows if each.status != "skipped"), None)
     if failed is None:
-        return f"{what} has nothing that onnxruntime can quantise: no {_QUANTIZABLE}"
-    return f"{what} cannot be quantised: {failed.reason}"
+        return f"{what} has nothing that onnxruntime can quantize: no {_QUANTIZABLE}"
+    return f"{what} cannot be quantized: {failed.reason}"
 
 
 # ---------------------------------------------------------------- sentences
@@ -60,7 +60,7 @@ def nothing_to_quantize(what: str, rows: Sequence[TriedWay]) -> str:
 def _why_none(record: Quantization) -> str:
     if record.interrupted:
         made = sum(each.status == "ok" for each in record.ways)
-        return f"{count(made, 'way')} to quantise the model had been made until the interruption"
+        return f"interrupted after {count(made, 'candidate')}"
     return "none could be run to the end"
 
 
@@ -69,23 +69,24 @@ def _about_speed(record: Quantization) -> str:
     if found.ratio is None:
         return f"{best} was the best in the search, which no race confirmed."
     if found.verdict == "faster":
-        return f"int8 ({best}) is {factor(found.ratio)} times as fast as float32{_within(found)}{_times(record)}."
+        return f"int8 ({best}) is {_ratio(found, 'as fast as float32')}{_times(record)}."
     if cannot_be_faster(found):
         slower, decided = found.inverse(), found.verdict == "slower"
-        size_of_it = f"{factor(slower.ratio)} times slower than float32{_within(slower)}{_times(record)}"
+        size_of_it = f"{_ratio(slower, 'as long as float32')}{_times(record)}"
         doubt = "" if decided else f" ({': '.join(filter(None, ['undecided', found.reason]))})"
-        return (
-            f"int8 {'is' if decided else 'seems'} {size_of_it}, with {best}, the best way{doubt}. Nothing was chosen."
-        )
+        takes = "takes" if decided else "seems to take"
+        return f"int8 {takes} {size_of_it}, with {best}, the best candidate{doubt}. Nothing was chosen."
     if found.verdict == "equivalent":
         known = "as fast as float32"
     else:
         known = "not proven faster than float32 (more `time` may tell)"
-    return f"int8 is {known}: {best}, the best way, has a speedup of {factor(found.ratio)}{_within(found)}."
+    return f"int8 is {known}: {best}, the best candidate, is {_ratio(found, 'as fast')}."
 
 
-def _within(found: Comparison) -> str:
-    return f" ({factor(found.low)} to {factor(found.high)})" if found.low is not None and found.high is not None else ""
+def _ratio(found: Comparison, words: str) -> str:
+    low, high = found.low, found.high
+    text, within = ratio_within(found.ratio or 0.0, None if low is None or high is None else (low, high))
+    return f"{text} {words}{within}"
 
 
 def _times(record: Quantization) -> str:

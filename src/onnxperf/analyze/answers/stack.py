@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from onnxperf.records.stack import CodeShares
-from onnxperf.wording.names import listed
 from onnxperf.wording.numbers import count, duration, sampled_percent
 
 _WITHOUT_SYMBOLS = ("onnxruntime",)
@@ -12,28 +11,29 @@ _WORTH_A_WORD = 0.005
 
 
 def stack_answer(shares: CodeShares | None, call_ns: float) -> str:
-    """The undisturbed time of a call; Python, kernels and what lies between in one sentence, and how that was found."""
-    takes = f"A call takes {duration(call_ns)} undisturbed."
+    """The undisturbed time of a call; in one sentence Python, kernels and what lies between, and the sampler."""
+    takes = f"A call takes {duration(call_ns)}"
     if shares is None:
-        return f"{takes} No samples: the calls were too short; make more of them with `calls`."
+        return f"{takes}. No samples: the calls were too short; make more of them with `calls`."
     margin = max(1, round(shares.margin * 100))
-    source = f"({shares.how}, {count(shares.samples, 'sample')}, ± {margin}"
+    source = f"±{margin} %, {count(shares.samples, 'sample')} of {shares.how}"
     if shares.kernels is None or shares.dispatch is None:
         python, compiled = sampled_percent(shares.python), sampled_percent(shares.compiled)
         return (
-            f"{takes} Of this, at most {python} is Python and at least {compiled} compiled code {source}; "
+            f"{takes}: at most {python} Python, at least {compiled} compiled code ({source}; "
             "operators such as a @ b count as Python)."
         )
-    parts = [
-        f"{sampled_percent(shares.kernels)} is spent in {_compiled(shares)}",
-        f"{sampled_percent(shares.python)} in Python",
-        f"{sampled_percent(shares.dispatch)} in numpy's own call machinery",
-    ]
-    if shares.unknown >= _WORTH_A_WORD:
-        parts.append(f"{sampled_percent(shares.unknown)} in code without a known name")
-    return f"{takes} Of this, {listed(parts)} {source})."
+    parts = {
+        _compiled(shares): shares.kernels,
+        "Python": shares.python,
+        "numpy's call machinery": shares.dispatch,
+        "code without a known name": shares.unknown if shares.unknown >= _WORTH_A_WORD else 0.0,
+    }
+    ranked = sorted(((share, name) for name, share in parts.items() if share), reverse=True)
+    listing = ", ".join(f"{sampled_percent(share)} {name}" for share, name in ranked)
+    return f"{takes}: {listing} ({source})."
 
 
 def _compiled(shares: CodeShares) -> str:
     main = max(shares.libraries, key=shares.libraries.__getitem__, default="")
-    return f"{main}, kernels and the code around them" if main in _WITHOUT_SYMBOLS else "kernels"
+    return f"{main} with its kernels" if main in _WITHOUT_SYMBOLS else "kernels"

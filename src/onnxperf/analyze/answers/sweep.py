@@ -17,7 +17,7 @@ from onnxperf.wording.units import units_text
 
 NOT_COMPARED = "the case compared both only with another subject"
 _MOST_ORDERS = 3
-"""Dimensions up to which every order of joining neighbours is tried."""
+"""Dimensions up to which every order of joining neighbors is tried."""
 _MOST_NAMES = 3
 _FEW_ROUNDS = re.compile(r"(only )?\d+ rounds?\b|too few rounds")
 """How reasons begin that name too few rounds."""
@@ -25,7 +25,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def why_undecided(subject: Subject) -> str:
-    """What a verdict lacks; empty where there is one."""
+    """What a verdict lacks; empty if there is one."""
     if subject.verdict not in ("undecided", None):
         return ""
     low, high = subject.speedup_low, subject.speedup_high
@@ -34,7 +34,7 @@ def why_undecided(subject: Subject) -> str:
     if low is None or high is None:
         return "too few rounds for an interval"
     if low <= 1 <= high:
-        return "the 95 % interval includes 1"
+        return "the 95 % CI includes 1"
     return "the difference may be below the minimum effect"
 
 
@@ -56,14 +56,16 @@ def sweep_answer(models: Sequence[SweepModel]) -> str:
         found = [(name_of(name), number) for name, number in winners.most_common() if name is not None]
         if not found:
             return f"No winner in {count(len(rows), 'case')}."
-        (best, wins), *others = found
-        others += [("no winner in", winners[None])] if winners[None] else []
-        more = "".join(f", {name} {number}" for name, number in others)
-        return f"{best} wins {wins} of {count(len(rows), 'case')}{more}."
-    times = sorted(ns for row in rows for each in row.case.subjects if (ns := time_of(each)) is not None)
-    if not times:
-        return ""
-    names = {each.name for row in rows for each in row.case.subjects}
+        wins, cases = found[0][1], count(len(rows), "case")
+        best = [name for name, number in found if number == wins]
+        first = f"{best[0]} wins {wins} of {cases}" if len(best) == 1 else f"{listed(best)} win {wins} of {cases} each"
+        more = "".join(f", {name} wins {number}" for name, number in found[len(best) :])
+        more += f", no winner in {winners[None]}" if winners[None] else ""
+        return f"{first}{more}."
+    timed = [(ns, each.name) for row in rows for each in row.case.subjects if (ns := time_of(each)) is not None]
+    if not timed:
+        return "No case could be measured." if rows else ""
+    times, names = sorted(ns for ns, _ in timed), {name for _, name in timed}
     spans = dict.fromkeys([duration(times[0]), duration(times[-1])])
     return f"{name_of(names.pop()) if len(names) == 1 else 'A call'} takes {' to '.join(spans)}."
 
@@ -91,7 +93,7 @@ def _kept(rows: Sequence[SweepRow]) -> str:
     rivals = {row.rival for row in rows}
     rival = name_of(rows[0].rival or "") if len(rivals) == 1 else "the best rival"
     speedup, within = _speedups(rows)
-    return f"{name_of(rows[0].against or '')} is the fastest: the speedup of {rival} is {speedup}{within}."
+    return f"{name_of(rows[0].against or '')} is fastest: {rival} is {speedup} as fast{within}."
 
 
 def _equal(rows: Sequence[SweepRow]) -> str:
@@ -103,16 +105,21 @@ _WORDS: Mapping[str, Callable[[Sequence[SweepRow]], str]] = {"won": _won, "kept"
 
 def _speedups(rows: Sequence[SweepRow]) -> tuple[str, str]:
     """The smallest and the largest speedup as the table shows them, and what their intervals span."""
-    values = sorted(row.duel.speedup for row in rows if row.duel.speedup is not None)
-    texts = list(dict.fromkeys([ratio(values[0]), ratio(values[-1])]))
+    duels = sorted((row.duel for row in rows if row.duel.speedup is not None), key=lambda duel: duel.speedup or 0.0)
+    texts = list(dict.fromkeys(_speedup(duel) for duel in (duels[0], duels[-1])))
     lows = [row.duel.low for row in rows if row.duel.low is not None]
     highs = [row.duel.high for row in rows if row.duel.high is not None]
     if len(lows) < len(rows) or len(highs) < len(rows):
         return " to ".join(texts), ""
-    word = "interval" if len(rows) == 1 else "intervals within"
+    word = "CI" if len(rows) == 1 else "CI within"
     units = units_text((each.unit, each.units) for row in rows for each in row.case.subjects if each.name == row.rival)
     rest_on = f"{'' if len(rows) == 1 else ', each'} from {units}" if units else ""
     return " to ".join(texts), f" (95 % {word} {interval(min(lows), max(highs))}{rest_on})"
+
+
+def _speedup(duel: Duel) -> str:
+    """With the decimals that its interval deserves."""
+    return ratio(duel.speedup, None if duel.low is None or duel.high is None else (duel.low, duel.high))
 
 
 def _peers(rows: Sequence[SweepRow]) -> str:
@@ -152,7 +159,7 @@ def _lacks_rounds(duel: Duel) -> bool:
 
 
 def reason_lines(rows: Sequence[SweepRow]) -> list[str]:
-    """Why times are missing, and why rivals beside the best are undecided: `batch=16 seq=500: torch oom: …`."""
+    """Why times are missing, and why rivals next to the best are undecided: `batch=16 seq=500: torch oom: …`."""
     missing: dict[str, list[SweepRow]] = {}
     for row in rows:
         for reason in _missing(row.case):
@@ -194,7 +201,7 @@ def _other_undecided(rows: Sequence[SweepRow]) -> list[str]:
 
 
 Box = tuple[tuple[int, int], ...]
-"""Of each dimension the first and the last of neighbouring sizes, by their number in ascending order."""
+"""Of each dimension the first and the last of neighboring sizes, by their number in ascending order."""
 
 
 class Stretch(NamedTuple):
@@ -236,7 +243,7 @@ def _number(sizes: Sequence[int], size: int | None) -> int:
 
 
 def _boxes(places: Sequence[tuple[int, ...]]) -> list[Box]:
-    """The fewest boxes that joining neighbours along one dimension after the other leads to."""
+    """The fewest boxes that joining neighbors along one dimension after the other leads to."""
     count = len(places[0])
     orders = permutations(range(count)) if count <= _MOST_ORDERS else [tuple(range(count))]
     found: list[list[Box]] = []

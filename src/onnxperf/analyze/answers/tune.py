@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from onnxperf.records.comparison import Verdict
 from onnxperf.records.tune import Goal, TuneRow, Tuning
-from onnxperf.wording.names import first_of, name_of
-from onnxperf.wording.numbers import count, duration, factor, percent_at_most, significant, size
+from onnxperf.wording.names import capital, first_of, name_of
+from onnxperf.wording.numbers import (
+    count,
+    duration,
+    interval,
+    percent_at_most,
+    ratio,
+    ratio_within,
+    significant,
+    size,
+)
 
 _COMPARED: dict[Goal, str] = {
-    "latency": "is {times} times as fast as the defaults",
-    "cpu": "uses {times} times the CPU time of the defaults",
-    "memory": "needs {times} times the memory of the defaults",
+    "latency": "is {} as fast as the defaults",
+    "cpu": "uses {} the CPU time of the defaults",
+    "memory": "needs {} the memory of the defaults",
 }
 _NOT_BETTER: dict[Verdict, str] = {
     "slower": "worse than the defaults",
@@ -37,7 +46,7 @@ DEMANDS = {
 def tune_answer(record: Tuning) -> str:
     """The winner and its gain, or that the defaults are best; then what was tried and how sure that is."""
     sentences = {"tuned": _tuned, "defaults": _defaults, "unconfirmed": _unconfirmed, "unanswered": _unanswered}
-    return " ".join(filter(None, [sentences[record.outcome](record), _about_approximate(record)]))
+    return f"{sentences[record.outcome](record)}{_about_approximate(record)}"
 
 
 def notes_on(record: Tuning) -> list[str]:
@@ -64,8 +73,8 @@ def notes_on(record: Tuning) -> list[str]:
 
 def _tuned(record: Tuning) -> str:
     name = name_of(record.winner.name) if record.winner else ""
-    amounts = f": {_amount(record, record.after)} instead of {_amount(record, record.before)}"
-    return f"{name} {_gain(record)}{amounts}, {_where(record)}. {_counts(record)} tried."
+    amounts = f"{_amount(record, record.after)} instead of {_amount(record, record.before)}"
+    return f"{name} {_gain(record)}.\n{capital(amounts)} {_where(record)}; {_counts(record)} tried."
 
 
 def _defaults(record: Tuning) -> str:
@@ -88,10 +97,10 @@ def _unproven(record: Tuning) -> str:
     """The candidate that was not proven better."""
     name = name_of(record.tried.name) if record.tried is not None else ""
     within = _within(record.gain_low, record.gain_high)
-    ratio = f" ({factor(record.gain)} times as good{within})" if record.gain is not None else ""
+    gained = f" ({ratio(record.gain)} as good{within})" if record.gain is not None else ""
     what = _NOT_BETTER[record.verdict or "undecided"]
     where = f" {_where(record)}" if record.gain is not None else ""
-    return f"{name}, was {what}{where}{ratio}."
+    return f"{name}, was {what}{where}{gained}."
 
 
 def _counts(record: Tuning) -> str:
@@ -105,7 +114,7 @@ def _unconfirmed(record: Tuning) -> str:
     if best is None:
         return "Unconfirmed: nothing was better than the defaults so far."
     row = next((row for row in record.rows if row.choice.name == best.name), None)
-    seen = f": {factor(row.speedup)} times as good as the defaults in the search" if row and row.speedup else ""
+    seen = f": {ratio(row.speedup)} as good as the defaults in the search" if row and row.speedup else ""
     return f"Unconfirmed: the best so far is {name_of(best.name)}{seen}. The best of many looks better than it is."
 
 
@@ -114,7 +123,7 @@ def _unconfirmed(record: Tuning) -> str:
 
 def _where(record: Tuning) -> str:
     what = "in fresh processes" if record.goal == "memory" else "in a race of its own"
-    return f"{what} on fresh inputs"
+    return f"{what}, on fresh inputs"
 
 
 def _gain(record: Tuning) -> str:
@@ -122,12 +131,12 @@ def _gain(record: Tuning) -> str:
     gain, low, high = record.gain or 1.0, record.gain_low, record.gain_high
     if record.goal != "latency":
         gain, low, high = 1 / gain, high and 1 / high, low and 1 / low
-    bounds = f" ({factor(low)} to {factor(high)})" if low is not None and high is not None else ""
-    return _COMPARED[record.goal].format(times=factor(gain)) + bounds
+    found, within = ratio_within(gain, None if low is None or high is None else (low, high))
+    return f"{_COMPARED[record.goal].format(found)}{within}"
 
 
 def _within(low: float | None, high: float | None) -> str:
-    return f", {factor(low)} to {factor(high)}" if low is not None and high is not None else ""
+    return f", 95 % CI {interval(low, high)}" if low is not None and high is not None else ""
 
 
 def _amount(record: Tuning, value: float | None) -> str:
@@ -135,7 +144,7 @@ def _amount(record: Tuning, value: float | None) -> str:
 
 
 def _about_approximate(record: Tuning) -> str:
-    """The best of those that change the outputs a little, where it was not chosen."""
+    """The best of those that change the outputs a little, if it was not chosen."""
     rows = [row for row in record.rows if row.choice.approximate and row.status == "ok" and row.speedup]
     if not rows or (record.winner is not None and record.winner.approximate):
         return ""
@@ -145,5 +154,4 @@ def _about_approximate(record: Tuning) -> str:
     error = f" with an error of {percent_at_most(best.error)}" if best.error is not None else ""
     allowed = "" if record.max_error is None else ", which is more than allowed"
     hint = " (`max_error` allows it)" if record.max_error is None else ""
-    times = factor(best.speedup)
-    return f"{name_of(best.choice.name)} was {times} times as good in the search{error}{allowed}{hint}."
+    return f"\n{name_of(best.choice.name)} was {ratio(best.speedup)} as good in the search{error}{allowed}{hint}."

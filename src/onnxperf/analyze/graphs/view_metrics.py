@@ -20,8 +20,6 @@ from onnxperf.records.profile import (
     Profile,
     SourceTime,
     link,
-    modules_around,
-    operator_link,
 )
 from onnxperf.records.view import GraphView, Metrics, NodeMetric, ViewGraph, ViewNode
 from onnxperf.wording.busy import is_busy_text
@@ -70,6 +68,12 @@ def _source_lines(each: SourceTime, name: str) -> Iterator[str]:
         yield f"executed as {', '.join(group.executed_ops)} together with {', '.join(others[:4])}{more}"
     elif group.kind == "fused":
         yield f"executed as {', '.join(group.executed_ops)}"
+
+
+def folded_keys(metrics: Metrics | None) -> frozenset[str]:
+    """Nodes that are computed once, when the model is loaded: they have no time, and a page does not draw them."""
+    known = {} if metrics is None else metrics.nodes
+    return frozenset(key for key, node in known.items() if node.lines == (_WHY["folded"],) and not node.value)
 
 
 def _of_names(nodes: tuple[NodeTime, ...], places: _Places) -> Iterator[tuple[str, float, tuple[str, ...]]]:
@@ -166,16 +170,12 @@ def with_lines_of(metrics: Metrics, other: Metrics) -> Metrics:
 def links_of(profile: Profile, view: GraphView) -> dict[str, tuple[str, ...]]:
     """For the nodes of a view what they share with rows and marks of a profile, then the operators and modules that
     they are executed in."""
-    places = _places(profile, view)
-    groups: dict[str, dict[str, None]] = defaultdict(dict)
-    for node, shared in zip(profile.nodes, profile.node_links, strict=True):
-        around = [] if node.module is None else modules_around(node.module)
-        groups[shared] |= dict.fromkeys([operator_link(node.op_name), *around])
+    places, groups = _places(profile, view), profile.link_groups
     named = [(each.group.path, name, each.group.link) for each in profile.sources for name in each.group.sources]
     if not profile.sources:
         named = [(node.path, node.name, link(node.path, node.name)) for node in profile.nodes]
     found = ((places.key_of(path, name), shared) for path, name, shared in named)
-    return {key: (shared, *groups[shared]) for key, shared in found if key is not None}
+    return {key: (shared, *groups.get(shared, ())) for key, shared in found if key is not None}
 
 
 # ---------------------------------------------------------------- memory

@@ -48,11 +48,15 @@ def find(facts: Facts) -> Iterator[Hazard]:
         evidence=f"{count(len(nodes), 'node that computes shapes', 'nodes that compute shapes')}, "
         f"{sampled_percent(share)} of the time, because "
         f"{count(len(sizes), 'dimension is', 'dimensions are')} symbolic: {dims_text(sizes)}",
-        remedy="fix the dimensions that never change, in the session or in the model",
+        remedy=f"fix the {_free(len(sizes))}, if their sizes never change, in the session or in the model",
         nodes=names_of(nodes),
         share=share,
         trials=(Trial(name=", ".join(f"{key}={value}" for key, value in settings.items()), settings=settings),),
     )
+
+
+def _free(number: int) -> str:
+    return "free dimension" if number == 1 else f"{number} free dimensions"
 
 
 def sizes_of_symbols(facts: Facts) -> dict[str, int]:

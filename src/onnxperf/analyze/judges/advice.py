@@ -141,15 +141,16 @@ def why_dropped(subject: Subject, base: Subject, min_effect: float) -> str:
     if len(logs) < _FEWEST_UNITS:
         return ""
     if max(logs) < 0:
-        return f"slower in every {unit}: dropped after screening"
+        return f"slower in every {_ONE[unit]}: dropped after screening"
     if max(logs) < math.log1p(min_effect):
-        return f"no gain in any {unit}: dropped after screening"
+        return f"no gain in any {_ONE[unit]}: dropped after screening"
     if len(logs) >= _MANY_UNITS and median(logs) < 0:
         return f"slower in most {_PLURALS[unit]}: dropped after screening"
     return ""
 
 
-_PLURALS = {"launch": "launches", "set-up": "set-ups", "round": "rounds"}
+_ONE = {"launch": "launch", "set-up": "session", "round": "round"}
+_PLURALS = {"launch": "launches", "set-up": "sessions", "round": "rounds"}
 
 
 def _units(subject: Subject, base: Subject) -> tuple[list[float], str]:

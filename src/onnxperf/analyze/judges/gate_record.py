@@ -27,7 +27,7 @@ from onnxperf.records.gate import NEW, GateLimit
 from onnxperf.records.race import ALPHA, Case, Measurement, Subject
 from onnxperf.records.sweep import time_of
 from onnxperf.wording.names import dims_text, listed
-from onnxperf.wording.numbers import count, factor, significant
+from onnxperf.wording.numbers import count, ratio, significant
 
 _OF_VERSIONS = "onnxruntime"
 """The condition that may differ: comparing versions is often the purpose of a gate."""
@@ -168,7 +168,7 @@ def _unknown(change: RunChange | None, case: Case, side: RecordedSide, new: Subj
         return next(iter(weak), f"the yardstick of {side.run.name} rests on too few launches")
     if not 1 / MOST_DRIFT < change.drift < MOST_DRIFT:
         state = "the machine was in another state, which does not affect all models equally"
-        return f"the yardstick took {factor(change.drift)} times as long as then: {state}"
+        return f"the yardstick took {ratio(change.drift)} as long as then: {state}"
     return ""
 
 
@@ -243,7 +243,7 @@ def recorded_notes(cases: Sequence[Case], sides: Sequence[RecordedSide]) -> list
         change = change_of(side.subject, new, side.case, case)
         if change is not None:
             place = f" ({dims_text(case.dims)})" if len(cases) > 1 else ""
-            took = f"the yardstick took {factor(change.drift)} times as long as then{place}"
+            took = f"the yardstick took {ratio(change.drift)} as long as then{place}"
             notes.append(f"{took}; both times were divided by it")
         notes += _on_versions(side.subject.conditions.get(_OF_VERSIONS), new.conditions.get(_OF_VERSIONS))
     return list(dict.fromkeys(notes))

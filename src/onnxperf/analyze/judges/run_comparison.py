@@ -15,7 +15,7 @@ from onnxperf.analyze.judges.yardstick import LARGE_DRIFT, RunChange, change_of,
 from onnxperf.records.base import Machine
 from onnxperf.records.race import ALPHA, YARDSTICK, Bench, Case, Subject
 from onnxperf.records.runs import ComparedSubject, RunComparison
-from onnxperf.wording.numbers import count, factor
+from onnxperf.wording.numbers import count, ratio
 from onnxperf.wording.spans import in_one, kind_of
 
 _BY_YARDSTICK = "separate runs differ by as much: race both in one bench"
@@ -107,7 +107,7 @@ def _compare_cases(ours: _Side, theirs: _Side) -> tuple[list[ComparedSubject], l
     drift = (measure.second.time_ns or 1.0) / (measure.first.time_ns or 1.0)
     notes.append(
         f"yardstick: {measure.first.name}, the same in both runs; "
-        f"it took {factor(drift)} times as long in the second, and all times were divided by its time in their run"
+        f"it took {ratio(drift)} as long in the second, and all times were divided by its time in their run"
     )
     notes += _on_large(drift)
     return _judged(pairs, measure, ours.case, max(ours.case.min_effect, theirs.case.min_effect)), notes

@@ -21,11 +21,22 @@ DRAWN = 100_000
 
 
 def usual_iteration(profile: Profile) -> int:
-    """The inference closest to the typical time, without the first if at least two others remain."""
-    in_nodes = added(node.self_us for node in profile.nodes)
-    times, usual_us = (profile.run_us, profile.usual_run_us) if profile.run_us else (in_nodes, profile.usual_nodes_us)
+    """The inference whose node times are closest to the typical ones, all nodes together, without the first if at
+    least two others remain."""
+    times = np.array([node.self_us for node in profile.nodes], dtype=float)
+    if not times.size:
+        return 0
+    typical = np.array([node.usual_us for node in profile.nodes])
+    distances = np.abs(times - typical[:, None]).sum(axis=0).tolist()
+    first = len(distances) - len(steady(distances))
+    return min(range(first, len(distances)), key=distances.__getitem__)
+
+
+def slowest_iteration(profile: Profile) -> int:
+    """The inference that took the longest, without the first if at least two others remain."""
+    times = profile.run_us or added(node.self_us for node in profile.nodes)
     first = len(times) - len(steady(times))
-    return min(range(first, len(times)), key=lambda turn: abs(times[turn] - (usual_us or 0.0)), default=0)
+    return max(range(first, len(times)), key=times.__getitem__, default=0)
 
 
 def timeline_of(

@@ -45,7 +45,7 @@ class AdviceBudget:
         return self.races_s
 
     def repeat_s(self, candidates: int, weighed: int) -> float:
-        """The time of one more race, before the memory of some of them is measured; 0 where there is none left."""
+        """The time of one more race, before the memory of some of them is measured; 0 if there is none left."""
         left_s = self.left_s - candidates * self.opening_s - self.weighing_s(weighed)
         return left_s if left_s >= self._least_s else 0.0
 
@@ -59,7 +59,7 @@ class AdviceBudget:
 
     @property
     def note(self) -> str:
-        """That the time was too short; empty where it was not."""
+        """That the time was too short; empty if it was not."""
         over_s = -self.left_s
         if over_s <= SHORTEST_S or over_s <= 0.1 * self.total_s:
             return ""

@@ -107,7 +107,7 @@ def _cost_of_call(spec: WorkerSpec, settings: Settings, progress: Progress) -> _
 
 
 def _denormals(entry: Entry, settings: Settings, spec: WorkerSpec, result: ProfileResult) -> dict[str, float] | None:
-    """Denormals in what a call computes on its way; None where that is too large, or cannot be brought home."""
+    """Denormals in what a call computes on its way; None if that is too large, or cannot be brought home."""
     try:
         made = sum(node.output_bytes or 0 for node in result.memory().record.nodes)
         if made > _MOST_TENSOR_BYTES:

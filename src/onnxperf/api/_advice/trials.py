@@ -46,18 +46,18 @@ _PATIENCE = 1.5
 """How much longer than its time a race may take, where that decides it."""
 Shapes = Mapping[str, tuple[int, ...]]
 Rewrite = Callable[[Model, str, Path, Shapes], Path | None]
-"""Writes a rewritten model into a folder, for inputs of these shapes; None where there is nothing to rewrite."""
+"""Writes a rewritten model into a folder, for inputs of these shapes; None if there is nothing to rewrite."""
 
 
 class TrialRaces(NamedTuple):
     """What was measured of trials."""
 
     screening: Case | None
-    """All of them; None where they are few."""
+    """All of them; None if they are few."""
     final: Case | None
-    """Those that may help, or all; None where none may."""
+    """Those that may help, or all; None if none may."""
     repeat: Case | None = None
-    """Those whose gain is larger than the share of a hazard allows; None where there are none."""
+    """Those whose gain is larger than the share of a hazard allows; None if there are none."""
 
 
 @dataclass
@@ -99,7 +99,7 @@ class RemedyTrials:
     def race(self, call_ns: float | None, progress: Progress) -> TrialRaces:
         """Race all candidates for a part of the time, then those that may help for the rest of it.
 
-        `call_ns` is the time of a call, where it is known.
+        `call_ns` is the time of a call, if it is known.
         """
         rivals, clock = len(self.candidates) - 1, self.budget.clock
         if not rivals:
@@ -124,7 +124,7 @@ class RemedyTrials:
         return TrialRaces(screening, self._raced(best, left_s, part_of(progress, SCREENING, 1.0), rounds))
 
     def repeat(self, names: Sequence[str], before: Case, progress: Progress) -> Case | None:
-        """Race a few candidates once more, in the time that is left; None where there is none."""
+        """Race a few candidates once more, in the time that is left; None if there is none."""
         chosen = [self.candidates[0], *(each for each in self.candidates if each.name in names)]
         time_s = self.budget.repeat_s(len(chosen), len(self._to_weigh(before)))
         if not time_s:
@@ -139,7 +139,7 @@ class RemedyTrials:
         return race_candidates(self.entry, candidates, self.settings, options, progress)
 
     def keep(self, rewrite: str, output: Path) -> None:
-        """Copy the model of a rewrite, which was written for its trial, with its weights where these are beside it."""
+        """Copy the model of a rewrite, which was written for its trial, with its weights if these are next to it."""
         path = self._rewrites[rewrite]
         data = list(path.parent.glob(f"{path.name}.*"))
         taken = next((output.parent / each.name for each in data if (output.parent / each.name).exists()), None)
@@ -165,7 +165,7 @@ class RemedyTrials:
         return {name: each for name, each in found.items() if len(each) == PROCESSES}
 
     def _to_weigh(self, race: Case) -> list[RunCandidate]:
-        """The defaults and trials against what costs memory; none where there is no such trial."""
+        """The defaults and trials against what costs memory; none if there is no such trial."""
         ran = {subject.name for subject in race.subjects if subject.status == "ok"}
         wanted = {each.subject for each in self.attempts if each.hazard.goal == "memory" and each.subject in ran}
         return [self.candidates[0], *(each for each in self.candidates[1:] if each.name in wanted)] if wanted else []
@@ -229,5 +229,5 @@ def _turn_s(call_ns: float | None) -> float:
 
 
 def _rounds(affordable: float) -> int | None:
-    """As many as a small difference needs, where that is about what there is time for; otherwise the time decides."""
+    """As many as a small difference needs, if that is about what there is time for; otherwise the time decides."""
     return MIN_ROUNDS if MIN_ROUNDS / _PATIENCE < affordable < _ROUNDS_TO_DECIDE else None

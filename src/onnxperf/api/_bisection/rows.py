@@ -26,7 +26,7 @@ class RowPlace(NamedTuple):
 
 
 def sides_of(settings: Settings) -> list[Setup]:
-    """The variants that were given, as sessions of onnxruntime with one call style each."""
+    """The given variants, as sessions of onnxruntime with one call style each."""
     found = setups_of("ort", "run", settings)
     for each in found:
         if each.runtime != "ort":

@@ -17,9 +17,9 @@ from onnxperf.measure.race import Progress
 from onnxperf.records.bisect import BisectSide, BisectStep, Change, Purpose
 
 Compare = Callable[[Question, BisectStep | None, Progress], BisectStep]
-"""Compares what a question names; receives the comparison of the ends where there was one."""
+"""Compares what a question names; receives the comparison of the ends if there was one."""
 Problem = Callable[[int, Progress], str]
-"""Why a candidate cannot run; empty where it can."""
+"""Why a candidate cannot run; empty if it can."""
 Report = Callable[[int, float, str], None]
 """Receives the number of comparisons before, the part of this one that is done, and the current step."""
 HasTime = Callable[[Purpose, int], bool]
@@ -30,7 +30,7 @@ class Search(Protocol):
     """What proposes comparisons."""
 
     def next(self) -> Question | None:
-        """What to compare now; None where there is nothing left."""
+        """What to compare now; None if there is nothing left."""
 
     def learn(self, question: Question, side: BisectSide) -> None:
         """Take in the answer to a question."""

@@ -48,7 +48,7 @@ class Trials:
     """What starting each candidate, and its first call, took."""
 
     def problem(self, place: int, progress: Progress) -> str:
-        """Why a candidate cannot run; empty where it can. Its environment is built, and the model called once."""
+        """Why a candidate cannot run; empty if it can. Its environment is built, and the model called once."""
         if place in self._outputs:
             return ""
         progress(0.0, f"{self._name(place)}: the first call")
@@ -116,7 +116,7 @@ class Trials:
     def _check(
         self, question: Question, names: tuple[str, str], ends: BisectStep | None, progress: Progress
     ) -> BisectStep:
-        """Outputs are computed anew for the last comparison."""
+        """Outputs are computed again for the last comparison."""
         del ends
         self.budget.began(self._both_opening_s(question), 0.0)
         random = drawn_in(self.entry)

@@ -40,9 +40,9 @@ class CaseParcel(Struct, frozen=True, kw_only=True):
     models: dict[str, str]
     """Label -> file."""
     feeds: str
-    """File of the inputs that were given; empty where none were."""
+    """File of the given inputs; empty if none were."""
     sources: bytes
-    """What the models are raced against: objects of the user, pickled as for any worker; empty where there are none."""
+    """What the models are raced against: objects of the user, pickled as for any worker; empty if there are none."""
     ranges: dict[str, tuple[float, float]]
     call: str | list[str]
     runtime: str | list[str]
@@ -84,7 +84,7 @@ class Files:
         return self._models[id(sources)][1]
 
     def feeds(self, given: Mapping[str, Any] | None) -> tuple[str, dict[str, Contents]]:
-        """Name and file of inputs that were given."""
+        """Name and file of given inputs."""
         if id(given) not in self._feeds:
             self._feeds[id(given)] = (given, packed_feeds(given))
         return self._feeds[id(given)][1]
@@ -98,7 +98,7 @@ def travelling(model: Model) -> TravellingModel:
 
 
 def packed_feeds(given: Mapping[str, Any] | None) -> tuple[str, dict[str, Contents]]:
-    """Name and file of inputs that were given; paths are read here."""
+    """Name and file of given inputs; paths are read here."""
     if not given:
         return "", {}
     arrays = dict(given) | read_inputs({name: value for name, value in given.items() if isinstance(value, Path)})

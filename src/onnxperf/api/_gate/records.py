@@ -20,7 +20,7 @@ _RECORD, _MODELS = ".json", (".onnx", ".ort")
 
 
 def record_named(baseline: object, store: Where) -> RecordedRun | None:
-    """The record that a baseline names: a .json file, else a run; None where it is a model."""
+    """The record that a baseline names: a .json file, else a run; None if it is a model."""
     if not isinstance(baseline, str | os.PathLike):
         return None
     path = Path(os.fspath(baseline))

@@ -30,7 +30,7 @@ def place_in(store: Where) -> str | Path | None:
 
 
 def keep(result: Result[Any], *, store: Where = None, tags: Mapping[str, str] | None = None) -> str | None:
-    """Keep what was measured; returns the id of the run, or None when `store` is False or nothing can be kept.
+    """Save a result; returns the id of the run, or None when `store` is False or nothing can be kept.
 
     A failing store must not cost the result: it is one line of warning on stderr, and the run waits in the spool.
     """
@@ -47,7 +47,7 @@ def keep(result: Result[Any], *, store: Where = None, tags: Mapping[str, str] | 
         reason = str(error)
     except Exception as error:
         reason = f"unexpected {type(error).__name__}: {' '.join(str(error).split())}"
-    complain(f"this run was not kept: {reason}")
+    complain(f"this run was not saved: {reason}")
     return None
 
 

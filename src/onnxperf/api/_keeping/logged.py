@@ -37,12 +37,12 @@ _TABLES = {"check": "outputs", "gate": "limits", "memory": "subjects", "profile"
 _LABELS = ("dims", "name", "measure", "op_name")
 """Columns that say what a row is about."""
 _SETTINGS = ("threads", "inter_op_threads", "opset", "rtol", "atol", "min_effect", "budget_s", "interval_ns", "seed")
-"""Numbers that were requested, not measured."""
+"""Requested numbers, not measured ones."""
 _LEFT_OUT = (
     *("answer", "notes", "reason", "stderr", "sentence", "snippet", "command", "version", "status", "interrupted"),
     *("baseline", "new", "before", "after", "amount", "default_amount"),
 )
-"""Fields that are sentences or logged by themselves, and numbers whose unit depends on what was measured."""
+"""Fields that are sentences or logged by themselves, and numbers whose unit depends on the measured subject."""
 _MS = {"_ns": 1e6, "_us": 1e3}
 """Ends of the names of times, and how many of them are a millisecond."""
 

@@ -17,7 +17,7 @@ from onnxperf.wording.names import one_line, shortened
 
 T = TypeVar("T")
 EXPERIMENT = "onnxperf"
-"""Where no other one is named."""
+"""[default] name of an experiment."""
 _MOST_METRICS, _MOST_PARAMS, _MOST_TAGS = 1000, 100, 100
 """Of one request."""
 _LONGEST_CAUSE = 300

@@ -114,7 +114,7 @@ class RunRecorder:
             self.notes.append(f"{new} of {len(keys)} cases were not in run {self.run}, and are added to it")
 
     def wanted(self, key: str) -> bool:
-        """Whether a case was never finished, or is to be tried again."""
+        """Whether a case was never finished, or is to be retried."""
         status = self._statuses.get(key, "pending")
         return status in UNFINISHED or status in self._retry
 
@@ -173,4 +173,4 @@ class RunRecorder:
                 raise
         except StoreError as error:
             self._failed = True
-            complain(f"the sweep continues, but is not kept: {error}")
+            complain(f"the sweep continues, but is not saved: {error}")

@@ -15,7 +15,7 @@ from onnxperf.wording.numbers import count
 WaitsAs = Literal["result", "step"] | None
 """What a write is while it waits: a result, a step between results, or not worth waiting for."""
 REST_S = 30.0
-"""After a failure, measuring goes on for so long before the store is tried again."""
+"""After a failure, measuring goes on for so long before the store is retried."""
 
 
 class RunWriter:

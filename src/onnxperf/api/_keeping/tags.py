@@ -1,4 +1,4 @@
-"""Tags of a run: those that were given, and in a Git repository its commit, its branch and whether files differ."""
+"""Tags of a run: those given, and in a Git repository its commit, its branch and whether files differ."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run_tags(given: Mapping[str, object] | None = None) -> dict[str, str]:
 
 
 def git_tags(ask: Ask | None = None) -> dict[str, str]:
-    """Commit, branch and `dirty` of the current folder; nothing where Git or a repository is missing, or takes long."""
+    """Commit, branch and `dirty` of the current folder; nothing if Git or a repository is missing, or takes long."""
     ask = ask or _output
     commit = (ask(_HEAD) or "").strip()
     if not commit.isalnum():
@@ -65,7 +65,7 @@ def _is_dirty(ask: Ask) -> bool:
 
 
 def _output(words: Sequence[str]) -> str | None:
-    """What Git prints; None where it is missing, fails or takes too long."""
+    """What Git prints; None if it is missing, fails or takes too long."""
     git = find_program("git")
     if git is None:
         return None

@@ -1,1 +1,1 @@
-"""What `quantize` and the tuner do with onnxruntime's quantiser, which runs in a process of its own."""
+"""What `quantize` and the tuner do with onnxruntime's quantizer, which runs in a process of its own."""

@@ -1,4 +1,4 @@
-"""The time of a quantisation: how much of it each stage may take, and what a race may be asked for."""
+"""The time of a quantization: how much of it each stage may take, and what a race may be asked for."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class QuantizeBudget:
     clock: Callable[[], float] = time.monotonic
 
     def left_of(self, stage: Stage) -> float:
-        """Seconds that a stage which begins now may take; below 0 where it is too late for it."""
+        """Seconds that a stage which begins now may take; below 0 if it is too late for it."""
         left_s = self.start_s + _ENDS[stage] * self.total_s - self.clock()
         return min(left_s, _MOST.get(stage, 1.0) * self.total_s)
 

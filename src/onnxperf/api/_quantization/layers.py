@@ -1,4 +1,4 @@
-"""Where int8 wins and loses: profiles of both sides in turn, and the error of each layer quantised alone."""
+"""Where int8 wins and loses: profiles of both sides in turn, and the error of each layer quantized alone."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def profile_sides(
     progress: Progress,
     launches: int,
 ) -> Sides:
-    """Profile the original and a quantised model in turn."""
+    """Profile the original and a quantized model in turn."""
     other = dataclasses.replace(entry, model=open_source(model.path, entry.model.label), twin=entry)
     folder = quantizer.folder
     named = [(entry, "float32"), (other, f"{model.path.stem}-int8")]
@@ -68,7 +68,7 @@ def errors_alone(
     each_s: float,
     progress: Progress,
 ) -> dict[tuple[str, ...], float | None]:
-    """The error of an output where only one layer is quantised, for the costliest ones, as long as there is time.
+    """The error of an output where only one layer is quantized, for the costliest ones, as long as there is time.
 
     `each_s` is what the first of them probably takes.
     """

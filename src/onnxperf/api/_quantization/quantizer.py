@@ -1,4 +1,4 @@
-"""Onnxruntime's quantiser in a process with limits; one that dies is replaced, and what it was doing is an error."""
+"""Onnxruntime's quantizer in a process with limits; one that dies is replaced, and what it was doing is an error."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from onnxperf.wording.numbers import size
 
 _MEMORY_BYTES = 4 << 30
 _MEMORY_PER_BYTE = 32
-"""Address space that the quantiser may take: so much, and so much for each byte of the model. It holds several copies
+"""Address space that the quantizer may take: so much, and so much for each byte of the model. It holds several copies
 of it, and sessions with their threads reserve more than they use."""
 
 R = TypeVar("R", bound=Reply)
 
 
 class Quantized(NamedTuple):
-    """A quantised model."""
+    """A quantized model."""
 
     path: Path
     nodes: tuple[str, ...]
-    """Nodes of the prepared model that are quantised."""
+    """Nodes of the prepared model that are quantized."""
     size_bytes: int
 
 
@@ -63,7 +63,7 @@ class Quantizer:
 
     @property
     def prepared(self) -> Path:
-        """File of the model as the quantiser takes it."""
+        """File of the model as the quantizer takes it."""
         return self.folder / "prepared.onnx"
 
     def prepare(self) -> None:
@@ -71,14 +71,14 @@ class Quantizer:
         model, most = self.model, LARGEST_PROTO_BYTES
         if model.size_bytes > most:
             raise BadModel(
-                f"{model.what} has {size(model.size_bytes)}; only models of up to {size(most)} can be quantised"
+                f"{model.what} has {size(model.size_bytes)}; only models of up to {size(most)} can be quantized"
             )
         memory_bytes = _MEMORY_BYTES + _MEMORY_PER_BYTE * model.size_bytes
         place = ModelPlace(name=os.fsencode(model.path), what=model.what, memory_bytes=memory_bytes)
         self.has_convolutions = self._ask(PrepareModel(place, str(self.prepared))).convolutions > 0
 
     def quantized(self, way: QuantizationWay, only: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> Quantized:
-        """A file with the model quantised in one way."""
+        """A file with the model quantized in one way."""
         path = self._next_file()
         request = QuantizeModel(str(self.prepared), str(path), way, self.samples.calibration, only, exclude)
         found = self._ask(request)
@@ -140,14 +140,14 @@ class Quantizer:
 def open_quantizer(
     model: Model, session: SessionOptions, samples: Samples, folder: Path, limits: WorkerLimits
 ) -> Iterator[Quantizer]:
-    """A quantiser whose model is prepared; whatever happens, its process is ended."""
+    """A quantizer whose model is prepared; whatever happens, its process is ended."""
     plain = replace(session, env="")  # errors are measured with our own onnxruntime, which quantises
     quantizer = Quantizer(model, plain, samples, folder, limits)
     try:
         try:
             quantizer.prepare()
         except SubjectError as error:
-            raise BadModel(f"{model.what} cannot be prepared for quantisation: {error.reason}") from error
+            raise BadModel(f"{model.what} cannot be prepared for quantization: {error.reason}") from error
         yield quantizer
     finally:
         quantizer.close()

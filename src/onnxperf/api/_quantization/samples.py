@@ -31,7 +31,7 @@ _USES = 3
 """Calibration, choice, and the errors that are reported."""
 _MOST_RANDOM = 16
 _MOST_BYTES = 1 << 28
-"""Of random inputs; those that were given are there already."""
+"""Of random inputs; those given are there already."""
 _MOST_ARRAYS = 1 << 15
 """Of random inputs: each takes about 0.1 ms, however small it is."""
 
@@ -65,7 +65,7 @@ class Samples:
 
 
 def given_calls(model: Model, calibration: Calibration, options: InputOptions) -> list[dict[str, Any]]:
-    """The inputs of each call that was given; none where there are none."""
+    """The inputs of each given call; none if there are none."""
     if calibration is None:
         return []
     if isinstance(calibration, Mapping):
@@ -135,7 +135,7 @@ def _batch_size(signature: Signature, options: InputOptions) -> int:
 def samples_of(
     model: Model, feeds: Feeds, calls: Sequence[dict[str, Any]], options: InputOptions, given: Mapping[str, Any]
 ) -> Samples:
-    """The calls that were given, or random ones like `feeds`, for three uses."""
+    """The given calls, or random ones like `feeds`, for three uses."""
     if not calls:
         calls = _random_calls(model, feeds, options, given)
         real = False
@@ -164,7 +164,7 @@ def _divided_among_uses(number: int) -> tuple[InputRange, InputRange, InputRange
 
 
 def _of_type(dtype: str, array: Any) -> Any:
-    """Where inputs of another type are cast inside the timed call, the quantiser gets what the model takes."""
+    """Where inputs of another type are cast inside the timed call, the quantizer gets what the model takes."""
     return array if dtype == "string" else array.astype(numpy_dtype(dtype), copy=False)
 
 

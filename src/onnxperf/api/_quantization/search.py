@@ -1,4 +1,4 @@
-"""Ways to quantise a model: each is made, compared with the original on inputs that choose, and raced against it."""
+"""Ways to quantize a model: each is made, compared with the original on inputs that choose, and raced against it."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def try_ways(
         if is_enough and budget.left_of("quantising") < attempts.expected_s(way.mode):
             attempts.rows.append(TriedWay(way=way, status="skipped", reason=NO_TIME))
             continue
-        progress(number / len(ways), f"quantising: {way.name}")
+        progress(number / len(ways), f"quantizing: {way.name}")
         begin_s = budget.clock()
         attempt(quantizer, way, attempts, max_error)
         attempts.took_s[way.mode] = budget.clock() - begin_s
@@ -119,7 +119,7 @@ def attempt(
         model = quantizer.quantized(way, exclude=exclude)
         row = replace(row, nodes=len(model.nodes), size_bytes=model.size_bytes)
         if not model.nodes:
-            attempts.rows.append(replace(row, status="skipped", reason="it quantises no node"))
+            attempts.rows.append(replace(row, status="skipped", reason="it quantizes no node"))
             return
         compared = quantizer.compared(model.path, MOST_COMPARED)
     except SubjectError as error:

@@ -96,7 +96,7 @@ class Contest:
     runtime: str | Sequence[str] = "ort"
     feeds: Mapping[str, Any] | None = None
     names: Sequence[str] = ()
-    """What the models are called in the list of cases; their paths unless given."""
+    """Names of the models in the list of cases [default: their paths]."""
     listed: bool = False
     """Its cases are only listed, never run: no source is loaded, and no model of the zoo built."""
     envs: Mapping[str, str] = field(default_factory=dict)
@@ -273,7 +273,7 @@ def _listed_groups(model: Sources, against: Against) -> Iterator[Group]:
 
 
 def _only(model: Sources) -> Sources:
-    """The model, where there is one only."""
+    """The model, if there is one only."""
     return model[0] if isinstance(model, list | tuple) and len(model) == 1 else model
 
 
@@ -338,7 +338,7 @@ def _case(
     _refuse_if_nothing_ran(case)
     parts = about_parts(case.subjects, {entry.model.label: cast_text(_types_cast(entry)) for entry in entries})
     counts_say = about_counts(case.subjects, case.baseline, case.min_effect)
-    said = " ".join(filter(None, [equality.sentence, case.answer, parts, counts_say]))
+    said = "\n".join(filter(None, [equality.sentence, case.answer, parts, counts_say]))
     return with_rates(replace(case, answer=said))
 
 

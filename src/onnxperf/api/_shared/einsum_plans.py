@@ -99,7 +99,7 @@ def plan_for(
     limits: WorkerLimits = _LIMITS,
     progress: Progress = lambda _done, _text: None,
 ) -> EinsumResult:
-    """The plan that was found before, or a new one; what was interrupted or is undecided is not kept for later."""
+    """The plan found before, or a new one; what was interrupted or is undecided is not kept for later."""
     kept = store.recall(request.key)
     if kept is None or (search and (again or not kept.plan.searched)):
         kept = searched_plan(request, time, limits, progress) if search else estimated_plan(request)
@@ -314,7 +314,7 @@ def _basics(request: EinsumRequest, graph: Candidate, order: Letters) -> dict[st
 def _searched_basics(
     request: EinsumRequest, graphs: Sequence[Candidate], orders: Orders, end: SearchEnd, chosen: Candidate
 ) -> EinsumPlan:
-    """What every search leaves behind, with the graph that was chosen."""
+    """What every search leaves behind, with the chosen graph."""
     # Graphs that onnxruntime makes the same of are one, under the name of the first.
     leaders = end.found.leaders or range(len(graphs))
     same = {graph.draft: graphs[leader] for graph, leader in zip(graphs, leaders, strict=True)}

@@ -36,7 +36,7 @@ class ArenaAccount:
     """What onnxruntime says about its own memory."""
 
     arena_bytes: tuple[int, ...]
-    """What the arena held at the end of each call; nothing where the trace has no memory figures."""
+    """What the arena held at the end of each call; nothing if the trace has no memory figures."""
     used_bytes: int | None
     """The most that was in use at the end of a node."""
     weights_bytes: int
@@ -113,7 +113,7 @@ def copies_of(entry: Entry, runtime: str, call: str | None) -> Iterable[InputCop
 
 
 def _per_iteration(result: ProfileResult, column: str) -> tuple[int, ...]:
-    """The highest value of a column in each call; nothing where the trace has no such values."""
+    """The highest value of a column in each call; nothing if the trace has no such values."""
     values = result.trace.numbers.get(column)
     if values is None:
         return ()
@@ -125,7 +125,7 @@ def _per_iteration(result: ProfileResult, column: str) -> tuple[int, ...]:
 
 
 def _as_fed(graph: Graph, entry: Entry) -> Graph:
-    """A graph whose inputs are what is fed: an initialiser that could be overridden and is not is a constant."""
+    """A graph whose inputs are what is fed: an initializer that could be overridden and is not is a constant."""
     fed = tuple(name for name in graph.inputs if name in entry.feeds.arrays)
     return replace(graph, inputs=fed, constants=graph.constants | (set(graph.inputs) - set(fed)))
 

@@ -18,7 +18,7 @@ else:
 
 
 def open_source(source: Source, label: str | None = None, timeout_s: float | None = None) -> Model:
-    """A model from anywhere; one of the zoo keeps the name that was given for it."""
+    """A model from anywhere; one of the zoo keeps the name given for it."""
     found = located(source)
     own = source if found is not source and isinstance(source, str) else None
     return reading.open_placed(place(found, label or own), timeout_s)

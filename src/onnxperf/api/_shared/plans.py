@@ -37,7 +37,7 @@ class PlannedModel(Struct, frozen=True, forbid_unknown_fields=True):
     """A model of a plan, or several that race each other."""
 
     path: str | list[str]
-    """A file beside the plan, or zoo:NAME; several race each other, and the first is the baseline."""
+    """A file next to the plan, or zoo:NAME; several race each other, and the first is the baseline."""
     against: list[str] = []
     """Sources of this model, instead of those of the plan."""
     dims: dict[str, int | list[int]] = {}
@@ -60,7 +60,7 @@ class SweepPlan(Struct, frozen=True, forbid_unknown_fields=True):
     against: list[str] = []
     """Sources as [NAME=]FILE.py:function, a .keras or .pt2 file, a saved_model folder, or frameworks of a zoo model."""
     feeds: dict[str, str] = {}
-    """Real data for inputs: .npy, .npz or .pb files beside the plan."""
+    """Real data for inputs: .npy, .npz or .pb files next to the plan."""
     options: dict[str, Any] = {}
     """Any other keyword of `onnxperf.bench`: threads, time, seed, rtol, timeout, memory_limit…"""
 
@@ -177,7 +177,7 @@ def _paths(model: PlannedModel) -> list[str]:
 
 
 def _places(model: PlannedModel, folder: Path) -> list[str]:
-    """Where the models are: beside the plan, or in the zoo."""
+    """Where the models are: next to the plan, or in the zoo."""
     return [path if path.startswith(PREFIX) else str(folder / path) for path in _paths(model)]
 
 

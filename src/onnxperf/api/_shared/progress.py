@@ -14,7 +14,7 @@ DELAY_S = 2.0
 
 
 def automatic(_done: float, _text: str) -> None:
-    """What `progress` is unless given: a bar on a terminal or in a notebook, nothing in a script without either."""
+    """Default of `progress`: a bar on a terminal or in a notebook, nothing in a script without either."""
 
 
 def part_of(progress: Progress, start: float, end: float) -> Progress:
@@ -27,7 +27,7 @@ def part_of(progress: Progress, start: float, end: float) -> Progress:
 
 
 def shown(progress: Progress | None) -> AbstractContextManager[Progress]:
-    """What is given; else a bar on a terminal or in a notebook, and nothing where there is neither."""
+    """What is given; else a bar on a terminal or in a notebook, and nothing if there is neither."""
     if progress is not None and progress is not automatic:
         return nullcontext(progress)
     if _in_notebook():

@@ -16,7 +16,7 @@ from onnxperf.options.base import Takes
 R = TypeVar("R")
 
 _SETTINGS, _GIVEN, _PROGRESS = "settings", "given", "progress"
-"""What a function may declare in addition to options: all of them as records, those that were given, the progress."""
+"""What a function may declare in addition to options: all of them as records, those given, the progress."""
 
 
 def public(takes: Takes, saves: bool = True) -> Callable[[Callable[..., R]], Callable[..., R]]:

@@ -100,7 +100,7 @@ def judged_case(end: RaceEnd, options: RaceOptions, differing: Mapping[str, str]
 
 
 def visible_options(options: RaceOptions, cpu: str) -> RaceOptions:
-    """The minimum effect that was requested, but never less than what this machine can show."""
+    """The requested minimum effect, but never less than what this machine can show."""
     known = noise.recall(cpu)
     return replace(options, min_effect=max(options.min_effect, known.band if known else 0.0))
 

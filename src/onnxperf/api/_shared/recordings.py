@@ -224,12 +224,12 @@ def _with_headroom(result: ProfileResult, recorded: RecordedModel, peaks: Peaks)
     settings = decode_settings(applied(executed, f"{answer_settings.__module__}:{answer_settings.__name__}", b""))
     headroom = headroom_of(result.record, result.trace, result.layout, settings, peaks)
     record = replace(result.record, headroom=headroom)
-    answer = " ".join(filter(None, [record.answer, headroom_answer(record)]))
+    answer = "\n".join(filter(None, [record.answer, headroom_answer(record)]))
     return replace(record, answer=answer, notes=(*record.notes, *headroom_notes(record)))
 
 
 def _notes(entry: Entry, calls: int | None, most: int | None) -> list[str]:
-    notes = [*entry.feeds.notes, "session initialisation includes writing the optimised graph"]
+    notes = [*entry.feeds.notes]
     if most is not None and calls is not None and calls > most:
         notes.append(f"{most} iterations instead of {calls}: a trace holds at most {grouped(EVENT_CAP)} events")
     return notes

@@ -109,7 +109,7 @@ def made_by(source: object) -> str | None:
 
 
 def load_with_sample(text: str) -> tuple[object, object]:
-    """A model that is named on the command line, with its sample, or None where it has none.
+    """A model that is named on the command line, with its sample, or None if it has none.
 
     A name in Python is a model, a pair of a model and its sample, or a function without arguments that returns either.
     """

@@ -239,7 +239,7 @@ def rows_of(source: str, names: Iterable[str]) -> list[str]:
 
 
 def _as_set_here() -> bool | None:
-    """Whether scikit-learn checks for NaN and infinity in this process; None where it was not imported."""
+    """Whether scikit-learn checks for NaN and infinity in this process; None if it was not imported."""
     sklearn = sys.modules.get("sklearn")
     return None if sklearn is None else not sklearn.get_config()["assume_finite"]
 

@@ -36,7 +36,7 @@ class Variant:
 
     session: SessionOptions
     name: str = ""
-    """Given by hand; empty where several values of settings made it."""
+    """Given by hand; empty if several values of settings made it."""
     apart: tuple[tuple[str, str], ...] = ()
     """Fields of SessionOptions in which it differs from the other variants of its race, each with a text."""
     runtime: str = ""
@@ -298,7 +298,7 @@ def _names(value: Any) -> tuple[str, ...]:
 _CONVERTED: dict[str, Callable[[Any], Any]] = {
     "threads": _threads,
     "inter_op_threads": _threads,
-    "opt_level": _one_of(OptLevel, "optimisation level", "opt_level"),
+    "opt_level": _one_of(OptLevel, "optimization level", "opt_level"),
     "provider": str,
     "env": str,
     "arena": _arena,

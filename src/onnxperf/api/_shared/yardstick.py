@@ -1,4 +1,4 @@
-"""The yardstick of a case: a fixed model, measured beside a race, by which runs are compared that share no subject."""
+"""The yardstick of a case: a fixed model, measured next to a race, by which runs are compared that share no subject."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _readings: list[_Reading] = []
 
 
 def with_yardstick(run: Run, wanted: bool, limits: WorkerLimits) -> Run:
-    """What runs a case and, where that is wanted, measures the yardstick before and after it."""
+    """What runs a case and, if that is wanted, measures the yardstick before and after it."""
     return partial(_beside, run, limits) if wanted else run
 
 

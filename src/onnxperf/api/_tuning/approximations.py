@@ -17,7 +17,7 @@ from onnxperf.errors import BadInput, SubjectError
 _BY_NAME = {way.name: way for way in WAYS}
 _INT8 = {"int8 dynamic signed": "dynamic S8", "int8 dynamic unsigned": "dynamic U8"}
 _CALIBRATED = {"int8 static": "static U8S8", "int8 static per channel": "static U8S8 per channel"}
-"""Only with inputs to calibrate on: random ones would decide how wrong it is. They come first: where there are
+"""Only with inputs to calibrate on: random ones would decide how wrong it is. They come first: if there are
 convolutions, dynamic ways are slower than float32."""
 
 

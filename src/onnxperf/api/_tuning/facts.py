@@ -40,7 +40,7 @@ class _GraphFacts(Struct, frozen=True):
 
 
 def facts_of(entry: Entry, cores: int, aim: Aim) -> ModelFacts:
-    """Facts of a model with its inputs; with a call style that was requested there is no other.
+    """Facts of a model with its inputs; a requested call style is the only one.
 
     Other runtimes do not have the settings of onnxruntime: if some were given, there are no such choices.
     """

@@ -59,7 +59,7 @@ class Measure(Protocol):
     def confirm(self, choices: Sequence[TuneChoice], time_s: float, progress: Progress) -> Confirmation:
         """The choices against the defaults, on inputs that the search did not have; the first has all parts of others.
 
-        Where `progress` raises KeyboardInterrupt, what was measured until then is the answer.
+        If `progress` raises KeyboardInterrupt, the answer rests on the measurements so far.
         """
 
     def error(self, choice: TuneChoice) -> float | None:

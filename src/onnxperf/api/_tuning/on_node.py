@@ -37,7 +37,7 @@ class TuneParcel(Struct, frozen=True, kw_only=True):
     """The tuning that goes on."""
 
     def feeds_in(self, folder: Path) -> dict[str, Any] | None:
-        """The inputs that were given."""
+        """The given inputs."""
         return read_feeds(folder, self.feeds)
 
     def calibration_in(self, folder: Path) -> dict[str, Any] | None:
@@ -50,7 +50,7 @@ class TuneAnswer(Struct, frozen=True, kw_only=True):
 
     record: Tuning | None = None
     rewritten: bytes = b""
-    """The model of the winner, where it is another one."""
+    """The model of the winner, if it is another one."""
     error: str = ""
     """Why there is no record: the request is at fault."""
 

@@ -37,11 +37,11 @@ class Aim(Struct, frozen=True, kw_only=True):
 
     goal: Goal = "latency"
     call: str = ""
-    """Call style of all choices and of the defaults; empty where call styles are choices."""
+    """Call style of all choices and of the defaults; empty if call styles are choices."""
     approximate: bool = False
     max_error: float | None = None
     fixed: tuple[str, ...] = ()
-    """Settings that were given, by name: no choice changes them."""
+    """Given settings, by name: no choice changes them."""
 
 
 def aim_of(settings: Settings, given: Mapping[str, Any]) -> Aim:
@@ -66,7 +66,7 @@ def aim_of(settings: Settings, given: Mapping[str, Any]) -> Aim:
 
 
 def _fixed(settings: Settings, given: Mapping[str, Any]) -> tuple[str, ...]:
-    """Names of settings that were given: also of those with the value that they have anyway."""
+    """Names of given settings: also of those with the value that they have anyway."""
     own = [name for name in OWN_KEYWORDS if given.get(name)]
     variants = given.get("variants")
     by_hand = [each for each in variants.values() if isinstance(each, Mapping)] if isinstance(variants, Mapping) else []
@@ -101,11 +101,11 @@ class TuneRequest:
 
     @property
     def inputs_are_given(self) -> bool:
-        """All of them, so that none can be made anew."""
+        """All of them, so that none can be made again."""
         return set(self.feeds or {}) >= set(self.entry.feeds.arrays)
 
     def entry_of(self, seed: int) -> Entry:
-        """The model with random inputs of another seed; what was given stays."""
+        """The model with random inputs of another seed; the given inputs stay."""
         given = dict(self.feeds or {})
         given |= read_inputs({name: value for name, value in given.items() if isinstance(value, Path)})
         inputs = replace(self.settings.inputs, seed=self.settings.inputs.seed + seed)

@@ -28,7 +28,7 @@ class Rewritten:
     """Rewritten models by name, and the choices that they are."""
 
     folder: Path
-    """Where they are written."""
+    """They are written to it."""
     paths: dict[str, Path] = field(default_factory=dict)
     choices: list[TuneChoice] = field(default_factory=list)
     """Those that no knob proposed."""

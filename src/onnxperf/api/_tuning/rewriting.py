@@ -42,9 +42,9 @@ def inspection_of(model: Model) -> Inspection:
 
 
 def rewritten(model: Model, name: str, folder: Path, shapes: Shapes | None = None) -> Path | None:
-    """A file in the folder with the rewritten model; None where there is nothing to rewrite.
+    """A file in the folder with the rewritten model; None if there is nothing to rewrite.
 
-    Its weights are in files beside it where those of the model are. `einsum` fixes the inputs to `shapes`, or to those
+    Its weights are in files next to it if those of the model are. `einsum` fixes the inputs to `shapes`, or to those
     that the model declares.
     """
     check_name(name)

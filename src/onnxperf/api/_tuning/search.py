@@ -24,7 +24,7 @@ _SHORTEST_CONFIRMATION_S = 1.0
 _SPARE = 0.15
 """Part of the time that is left which is not planned: machines slow down."""
 _REST = 0.7
-"""Part of the time that is left for choices that were skipped, where there is nothing to confirm yet."""
+"""Part of the time left for choices that were skipped, if there is nothing to confirm yet."""
 _ELIMINATION = 0.4
 """Part of the time that is left for testing every part of the best combination."""
 _MOST_LAPS = 60
@@ -66,7 +66,7 @@ class TuneSearch:
     """The last race was stopped because its time was up."""
 
     def run(self) -> None:
-        """Go through all stages; Ctrl-C leaves what was found until then."""
+        """Go through all stages; Ctrl-C leaves the results so far."""
         self.rows = {name: row for name, row in self.rows.items() if row.status != "skipped"}
         self._resumed = dict(self.rows)
         try:
@@ -225,7 +225,7 @@ class TuneSearch:
         self.confirmed = found
 
     def _raced(self, finalists: Sequence[TuneChoice], time_s: float) -> Confirmation | None:
-        """The confirming race, which ends with what it has when the time is up; None where that is nothing."""
+        """The confirming race, which ends with what it has when the time is up; None if that is nothing."""
         report = partial(self._tell, f"confirming {finalists[-1].name}", self.budget.end_s)
         try:
             found = self.measure.confirm(finalists, time_s, report)
@@ -334,7 +334,7 @@ class TuneSearch:
 
 
 def _stage_of(choice: TuneChoice, stage: TuneStage) -> TuneStage:
-    """What its row says: one choice stays alone, however often it races beside combinations."""
+    """What its row says: one choice stays alone, however often it races next to combinations."""
     if len(choice.knobs) > 1:
         return "together"
     return "alone" if stage == "alone" else "longer"

@@ -13,7 +13,6 @@ from onnxperf.errors import BadOption
 from onnxperf.options.base import Takes, refuse_useless
 from onnxperf.options.functions import RUNS, STORED
 from onnxperf.options.output import Everything
-from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count
 
 _BUNDLE = ".zip"
@@ -158,11 +157,8 @@ def _shown(run: str, typed: Typed, printed: bool = True) -> int:
         output.check(result.shown)
 
         def print_result() -> None:
-            if printed and not output.quiet:
-                tags = "".join(f" · {name_of(f'{name}={value}')}" for name, value in result.tags.items())
-                print_text(f"run {result.run}{tags}", stderr=output.to_stdout)
             if printed:
-                show_result(result, output)
+                show_result(result, output, run=result.run)
 
         return deliver(result, output, print_result, exit_codes.DONE)
 

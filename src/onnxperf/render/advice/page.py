@@ -34,15 +34,15 @@ from onnxperf.wording.numbers import count, ratio
 
 _HEADINGS: dict[TrialOutcome, str] = {
     "gain": "What helps",
-    "unexplained": "Faster, but not because of the hazard",
-    "trade": "What saves CPU time or memory, but is slower",
+    "unexplained": "Faster for another reason",
+    "trade": "Saves CPU time or memory, but is slower",
     "undecided": "Tried, undecided",
     "none": "Tried, no gain",
-    "untried": "Seen, but not tried",
+    "untried": "Found, but not tried",
 }
 _STYLES: dict[TrialOutcome, str] = {
     "gain": "green",
-    "unexplained": "yellow",
+    "unexplained": "green",
     "trade": "yellow",
     "undecided": "yellow",
     "none": "",
@@ -56,6 +56,7 @@ _COLORS: dict[TrialOutcome, int] = {
     "none": BLUE,
     "untried": GREY,
 }
+_OUTCOMES = {"none": "no gain", "unexplained": "faster"}
 _STATUSES = {"failed": "not tried", "pending": "not tried"}
 _RACES = ("first race", "second race", "third race")
 _MOST_OPERATORS = 10
@@ -82,16 +83,24 @@ def advice_page(record: Advice, hazards: Sequence[ShownHazard]) -> Page:
     races = dict(zip(_RACES if len(record.races) > 1 else [""], record.races, strict=False))
     return [
         Heading(record.model, [*facts, *cpu]),
+        Section("Candidates", trials),
         *(_hazards(outcome, [each for each in hazards if each.outcome == outcome]) for outcome in _HEADINGS),
-        Section("Trials", trials),
         Section("Operators", [_operators(record)] if record.next_command else []),
-        *answered(record.answer, record.notes, record.interrupted),
+        *answered(record.answer, record.notes, record.interrupted, _verdict(record)),
         *(cases_sections(races, "Races") if races else []),
     ]
 
 
+def _verdict(record: Advice) -> str:
+    """The best outcome of all candidates."""
+    found = {each.outcome for each in record.tried}
+    if found & {*FASTER}:
+        return "gain"
+    return next((each for each in ("trade", "undecided") if each in found), "")
+
+
 def _facts(record: Advice) -> list[str]:
-    numbers = [count(len(record.hazards), "hazard"), count(len(_distinct(record)), "trial")]
+    numbers = [count(len(record.hazards), "hazard"), count(len(_distinct(record)), "candidate")]
     return [*filter(None, [dims_text(record.dims)]), *numbers]
 
 
@@ -140,7 +149,8 @@ def tried_table(record: Advice) -> Table[Tried]:
 
 def _trials(record: Advice) -> Table[Tried]:
     """A row per trial, whatever hazards it is against."""
-    return Table(_columns(record), _distinct(record))
+    rows = sorted(_distinct(record), key=lambda row: -(row.speedup or 0.0))
+    return Table(_columns(record), rows)
 
 
 def _distinct(record: Advice) -> list[Tried]:
@@ -154,7 +164,7 @@ def _columns(record: Advice) -> list[Column[Tried]]:
         against.setdefault(each.trial.key, []).append(titles.get(each.hazard, each.hazard))
     *ratios, result = ratio_columns(_COMPARED)
     return [
-        Column("trial", "trial", lambda row: row.trial.name, NAME, room=24),
+        Column("trial", "candidate", lambda row: row.trial.name, NAME, room=24),
         for_files("settings", lambda row: ", ".join(f"{name}={each}" for name, each in row.trial.settings.items())),
         *(each.of(attrgetter("trial")) for each in field_columns(Trial, ("call", "rewrite"))),
         for_screens("against", lambda row: listed(against[row.trial.key]), TEXT, width=100, room=14),
@@ -170,7 +180,8 @@ def _columns(record: Advice) -> list[Column[Tried]]:
 def _word(tried: Tried) -> str:
     """What became of a trial."""
     if tried.outcome != "untried":
-        return "no gain" if tried.outcome == "none" else tried.outcome
+        dropped = tried.outcome == "none" and tried.verdict in (None, "undecided")
+        return "dropped" if dropped else _OUTCOMES.get(tried.outcome, tried.outcome)
     words = "" if tried.status == "ok" else _STATUSES.get(tried.status, tried.status)
     return ": ".join(filter(None, [words, tried.reason if words else ""]))
 
@@ -197,7 +208,7 @@ def trials_charts(record: Advice) -> list[Chart]:
     trials = sorted(measured, key=lambda row: -(row.speedup or 0.0))
     helped = sum(each.outcome in FASTER for each in trials)
     summary = (
-        f"Speedups of {count(len(trials), 'trial')} over the session as it is, with 95 % intervals for all trials "
+        f"Speedups of {count(len(trials), 'candidate')} over the session as it is, with 95 % CI for all "
         f"together; {helped} helped. Right of 1 is faster; a trade saves CPU time or memory and is slower."
     )
     return forest_chart("What each remedy gave", summary, _COMPARED, trials, table=_trials(record))

@@ -30,6 +30,7 @@ from onnxperf.render.kit.column import (
     WHOLE,
     Column,
     Format,
+    change_column,
     field_columns,
     for_screens,
 )
@@ -56,13 +57,18 @@ def quantize_page(record: Quantization) -> Page:
     race = [Section("Confirming race", race_parts(record.race), "page")] if record.race is not None else []
     return [
         Heading(record.model, _facts(record)),
-        Section("Ways", ways),
+        Section("Candidates", ways),
         Section("Layers", [layers_table(record, _MOST_ROWS, "screen"), *layers]),
         Section("Conversions", [_unfused_kinds_table(record)]),
         Section("Errors", [errors_table(record)]),
-        *answered(record.answer, record.notes, record.interrupted),
+        *answered(record.answer, record.notes, record.interrupted, _verdict(record)),
         *race,
     ]
+
+
+def _verdict(record: Quantization) -> str:
+    subjects = record.race.subjects if record.race is not None else ()
+    return next((each.verdict for each in subjects if each.verdict not in (None, "baseline")), None) or "undecided"
 
 
 def _facts(record: Quantization) -> list[str]:
@@ -83,17 +89,17 @@ def ways_table(record: Quantization) -> Table[TriedWay]:
     fields = field_columns(QuantizationWay, ("mode", "activations", "weights", "per_channel"))
     arguments = [each.of(lambda row: row.way) for each in fields]
     kept = field_columns(TriedWay, ("status", "excluded", "verdict", "acceptable"))
-    return Table([name, *arguments, *columns, *kept], record.ways, "Ways")
+    return Table([name, *arguments, *columns, *kept], record.ways, "The search: float32 / int8, above 1 is faster")
 
 
 def ways_charts(record: Quantization) -> list[Chart]:
     """The speedups of the search."""
     measured = sum(each.speedup is not None for each in record.ways)
     summary = (
-        f"Speedups of {count(measured, 'way')} to quantize the model in the search, with 95 % intervals; right of 1 is "
+        f"Speedups of {count(measured, 'candidate')} in the search, with 95 % CI; right of 1 is "
         "faster than what it raced against."
     )
-    return forest_chart("Ways to quantize", summary, _ways(record), record.ways, table=ways_table(record))
+    return forest_chart("Candidates in int8", summary, _ways(record), record.ways, table=ways_table(record))
 
 
 def _ways(record: Quantization) -> Compared[TriedWay]:
@@ -102,12 +108,11 @@ def _ways(record: Quantization) -> Compared[TriedWay]:
         of=lambda row: Comparison.spelled(row, "speedup"),
         word=lambda row: _result(record, row),
         verdict="result",
-        format=FACTOR,
         more=(
             Column("error", "error", lambda row: row.error, ERROR),
-            Column("nodes", "nodes", lambda row: row.nodes or None, WHOLE, 80),
+            Column("nodes", "nodes", lambda row: row.nodes or None, WHOLE, 100),
             Column("size_bytes", "size", lambda row: row.size_bytes, BYTES, 100),
-            Column("against", "against", _against, NAME, 140, text=_against),
+            Column("against", "against", _against, NAME, 0, text=_against),
             for_screens("why", lambda row: row.reason, TEXT, width=140, room=24, cut=True),
         ),
         color=lambda row: VERDICT_COLORS.get(row.verdict or "", GREY),
@@ -116,7 +121,7 @@ def _ways(record: Quantization) -> Compared[TriedWay]:
 
 
 def _against(tried: TriedWay) -> str:
-    return tried.against if tried.speedup is not None else ""
+    return tried.against if tried.speedup is not None and tried.against != FLOAT32 else ""
 
 
 def _about_way(tried: TriedWay) -> str:
@@ -129,11 +134,10 @@ def _result(record: Quantization, tried: TriedWay) -> str:
         return tried.status
     # A search decides nothing else. Nodes that were left out raced their own way, and no speedup over float32 is known.
     verdict: str = tried.verdict if tried.verdict in ("faster", "slower") else ""
-    verdict = f"{verdict} than with them" if verdict and tried.against != FLOAT32 else verdict
     if tried.way.name == record.best != record.chosen:
-        return "slower, not chosen"
+        return "slower"
     if tried.way.name == record.chosen:
-        return "chosen" if tried.against == FLOAT32 else ", ".join(filter(None, ["chosen", verdict]))
+        return "chosen"
     return verdict if tried.acceptable else "error too large"
 
 
@@ -150,6 +154,7 @@ def layers_table(record: Quantization, most: int | None = None, on: On = "all") 
         Column("after_us", INT8, lambda row: row.after_us, US),
         ratio,
         result,
+        change_column(lambda row: row.before_us, lambda row: row.after_us, record.layers),
         Column("convert_us", "converting", lambda row: row.convert_us, US, 100, text=_converting),
         Column("kernels", "kernels in int8", lambda row: row.kernels, TEXT, 140, text=_kernels, room=16),
         Column("error", "error alone", lambda row: row.error, ERROR, 100),
@@ -185,7 +190,7 @@ def _outcome(layer: LayerChange) -> str:
     """What is not beyond the noise is the same only where the times say so, too."""
     alike = abs(layer.before_us - layer.after_us) <= _ALIKE * max(layer.before_us, layer.after_us)
     outcome = "unclear" if layer.outcome == "same" and not alike else layer.outcome
-    return f"{outcome}, stays in {FLOAT32}" if layer.excluded else outcome
+    return f"{outcome} · stays in {FLOAT32}" if layer.excluded else outcome
 
 
 _LAYERS: Compared[LayerChange] = Compared(
@@ -195,7 +200,6 @@ _LAYERS: Compared[LayerChange] = Compared(
     key="ratio",
     ratio="ratio",
     verdict="result",
-    format=FACTOR,
 )
 
 
@@ -279,12 +283,12 @@ def _unfused_kinds_table(record: Quantization) -> Table[_Alike]:
         for_screens("broken by", lambda row: row.pairs[0].node_op, NAME),
         for_screens("nodes", lambda row: first_of([name_of(each.node) for each in row.pairs], 2), width=100, room=20),
         Column("time_us", "time", lambda row: row.time_us, US),
-        for_screens("why", lambda row: row.reason, room=30),
+        for_screens("why", lambda row: row.reason, room=24, folds=True),
     ]
     rest = kinds[_MOST_UNFUSED:]
     number, spent = sum(len(each.pairs) for each in rest), math.fsum(each.time_us for each in rest)
     footers = [Footer({"": count(number, "other"), "time_us": spent}, "dim", in_files=False)] if rest else []
-    title = "Conversions that are executed as nodes of their own"
+    title = "Conversions that run as separate nodes"
     return Table(columns, kinds[:_MOST_UNFUSED], title, footers=footers)
 
 
@@ -308,4 +312,4 @@ def errors_table(record: Quantization) -> Table[OutputError]:
         Column("top1", "top-1 agreement", lambda row: row.top1, SHARE),
         *field_columns(OutputError, ("rows", "elements")),
     ]
-    return Table(columns, record.errors, f"Errors of the result in {count(record.held_out_inputs, 'call')}")
+    return Table(columns, record.errors, f"Errors of the outputs in {count(record.held_out_inputs, 'call')}")

@@ -55,6 +55,8 @@ class Picture(Struct, frozen=True):
 
     kind: ClassVar[str] = ""
     """Its module in `render/charts` and `render/paint`, and its script in `assets/charts`."""
+    uses: ClassVar[Sequence[str]] = ()
+    """Kinds whose scripts its own one calls."""
 
     @property
     def height(self) -> int:
@@ -70,7 +72,7 @@ class Filter(NamedTuple):
     column: int | None = None
     """Place of these values in the table behind the chart, whose rows it chooses, too."""
     everything: str = ""
-    """What the choice of all is called; empty where exactly one is shown."""
+    """What the choice of all is called; empty if exactly one is shown."""
 
 
 class Layer(NamedTuple):
@@ -81,8 +83,8 @@ class Layer(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What tells this panel from the others."""
-        return ", ".join(value for value in self.only.values() if value)
+        """What tells this panel from the others; a size alone says nothing."""
+        return ", ".join(f"{name}={each}" if each.isdecimal() else each for name, each in self.only.items() if each)
 
 
 class Chart(NamedTuple):
@@ -102,6 +104,12 @@ class Chart(NamedTuple):
     def kind(self) -> str:
         """Which painters draw it."""
         return self.layers[0].picture.kind
+
+    @property
+    def is_in_rows(self) -> bool:
+        """Whether its table has the same intervals or bars in its rows: a page then shows the table alone."""
+        has_figures = any(column.figure is not None for column in self.table.columns)
+        return self.kind == "forest" or (self.kind == "bars" and has_figures)
 
     @property
     def height(self) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from onnxperf.render.charts.base import (
     GREY,
@@ -19,10 +20,10 @@ from onnxperf.render.charts.base import (
     linear_ticks,
     log_ticks,
 )
-from onnxperf.render.kit.comparison import Compared, comparison_table, ends_of
+from onnxperf.render.kit.comparison import Compared, comparison_table, ends_of, with_intervals
 from onnxperf.render.kit.table import On, Table
 from onnxperf.wording.names import name_of, visible
-from onnxperf.wording.numbers import interval, ratio
+from onnxperf.wording.numbers import factor, interval, ratio
 
 R = TypeVar("R")
 
@@ -50,6 +51,11 @@ class Mark(Struct, frozen=True):
     words: str
     """What a tooltip says."""
     key: str = ""
+    limit: float | None = None
+    """Which of its values are accepted, if it has a limit of its own."""
+    below: str = ""
+    above: str = ""
+    """What lies beyond the ends of the axis: its value, or an end of its interval."""
 
 
 class Forest(Picture, frozen=True):
@@ -72,7 +78,19 @@ def forest(by: Compared[R], rows: Sequence[R], effect: float | None = None) -> F
     marks = [_mark(by, row) for row in rows if _sound(by.of(row).ratio)]
     low, high, is_log = _range(marks)
     ticks = log_ticks(low, high) if is_log else linear_ticks(low, high)
-    return Forest(marks, Axis(by.axis or by.ratio, low, high, is_log, ticks), effect)
+    return Forest(cut(marks, low, high), Axis(by.axis or by.ratio, low, high, is_log, ticks), effect)
+
+
+def cut(marks: Sequence[Mark], low: float, high: float) -> list[Mark]:
+    """The same marks with words for what lies beyond the ends of the axis."""
+    return [
+        replace(
+            mark,
+            below=factor(mark.value if mark.value < low else mark.low) if mark.low < low else "",
+            above=factor(mark.value if mark.value > high else mark.high) if mark.high > high else "",
+        )
+        for mark in marks
+    ]
 
 
 def forest_chart(
@@ -88,7 +106,8 @@ def forest_chart(
     drawn = forest(by, rows, effect)
     if not drawn.marks:
         return []
-    return [Chart(title, summary, [Layer(drawn)], table or comparison_table(by, rows), on=on)]
+    shown = comparison_table(by, rows) if table is None else with_intervals(table, by, rows, effect)
+    return [Chart(title, summary, [Layer(drawn)], shown, on=on)]
 
 
 def forests_chart(
@@ -115,6 +134,7 @@ def _mark(by: Compared[R], row: R) -> Mark:
         label=visible(label),
         words="\n".join(visible(each) for several in filter(None, words) for each in several.split("\n")),
         key=visible(by.link(row)) if by.link is not None else "",
+        limit=by.limit(row) if by.limit is not None else None,
     )
 
 
@@ -122,8 +142,9 @@ def _range(marks: Sequence[Mark]) -> tuple[float, float, bool]:
     """Both ends of the axis, and whether it is logarithmic."""
     values = _without_outliers(sorted([1.0, *(mark.value for mark in marks)]))
     shown = [mark for mark in marks if values[0] <= mark.value <= values[-1]]
-    low = max(min([1.0, *(mark.low for mark in shown)]), values[0] / _FURTHEST)
-    high = min(max([1.0, *(mark.high for mark in shown)]), values[-1] * _FURTHEST)
+    limits = [1.0, *(mark.limit for mark in shown if mark.limit is not None)]
+    low = max(min([*limits, *(mark.low for mark in shown)]), values[0] / _FURTHEST)
+    high = min(max([*limits, *(mark.high for mark in shown)]), values[-1] * _FURTHEST)
     if high / low > _LOG_FROM:
         margin = (high / low) ** _MARGIN
         return low / margin, high * margin, True

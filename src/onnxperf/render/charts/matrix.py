@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from onnxperf.render.charts.base import GREY, Picture
 
-_ROW, _AROUND, _LEGEND = 30, 90, 20
-"""Heights in pixels: of a row, of both sides, of a line of the legend."""
-_LEAST = 90
+_ROW, _AROUND, _LEGEND = 30, 66, 24
+"""Heights in pixels: of a row, of both sides, of a line of a legend."""
+_LEAST = 44
 
 
 class MatrixCell(Struct, frozen=True):
@@ -59,5 +59,5 @@ class Matrix(Picture, frozen=True):
 
     @property
     def height(self) -> int:
-        """Rows, and a line for each color."""
-        return _AROUND + _LEGEND * len(self.legend) + max(_ROW * len(self.rows), _LEAST)
+        """Rows, and a line for what colors mean; a browser adds others if it needs them."""
+        return _AROUND + (_LEGEND if self.legend else 0) + max(_ROW * len(self.rows), _LEAST)

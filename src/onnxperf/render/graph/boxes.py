@@ -46,7 +46,7 @@ class Paint(NamedTuple):
     bar: float | None = None
     """Part of the lower edge that is filled."""
     badge: str = ""
-    """Words beside its operator."""
+    """Words next to its operator."""
     tips: tuple[str, ...] = ()
     """Lines of its tooltip."""
     keys: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ class Canvas(NamedTuple):
     plates: list[Plate]
     layout: GraphLayout
     labels: list[str]
-    """Of each wire; empty where it has no room."""
+    """Of each wire; empty if it has no room."""
     names: list[str]
     """Tooltips of the wires."""
 
@@ -89,7 +89,7 @@ Constants = Mapping[str, str]
 
 
 def sheets_of(view: GraphView, painter: Painter) -> list[Canvas]:
-    """The graph, and beside it each local function."""
+    """The graph, and next to it each local function."""
     sheets = [_sheet("", view.graph, painter, {})]
     for function in view.functions:
         name = ":".join(filter(None, [function.domain, function.name, function.overload]))
@@ -216,7 +216,7 @@ def frame_size(sheet: Canvas) -> tuple[float, float]:
 
 
 def _ports_width(node: ViewNode, graph: ViewGraph) -> float:
-    """Room for the wires of a node with several outputs, and their labels where there are not too many."""
+    """Room for the wires of a node with several outputs, and their labels if there are not too many."""
     outputs = [name for name in node.outputs if name]
     if len(outputs) < 2:
         return 0.0

@@ -37,7 +37,7 @@ def columns_of(
 ) -> list[float]:
     """The middle of each vertex, the leftmost edge being 0; vertices from `bends_from` on are bends of lines.
 
-    Vertices are aligned with a median neighbour from above or below, leaning left or right; each of the four ways
+    Vertices are aligned with a median neighbor from above or below, leaning left or right; each of the four ways
     keeps all distances, and so does the mean of the middle two. Lines that push each other far to the side are cut,
     and those that were left far away are drawn in.
     """
@@ -172,7 +172,7 @@ def _leftmost(root: Sequence[int], spaces: Spaces) -> tuple[dict[int, float], di
 
 
 def _compact(rows: Sequence[Sequence[int]], root: Sequence[int], widths: Sequence[float], gap: float) -> list[float]:
-    """Lines as far left as they can be, then as close to their right neighbours as possible."""
+    """Lines as far left as they can be, then as close to their right neighbors as possible."""
     spaces = _spaces(rows, root, widths, gap)
     x, _, order = _leftmost(root, spaces)
     for each in reversed(order):

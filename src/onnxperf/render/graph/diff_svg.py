@@ -1,4 +1,4 @@
-"""Two models side by side as SVG: what was kept, fused, removed and added."""
+"""Two models side by side as SVG: the nodes kept, fused, removed and added."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _legend(counts: Sequence[Counter[str]], groups: Sequence[SourceGroup]) -> li
     entries = []
     if before["fused"] or after["fused"]:
         fused = count(sum(group.kind == "fused" for group in groups), "group")
-        words = f"{grouped(before['fused'])} fused into {grouped(after['fused'])}, {fused} by number and colour"
+        words = f"{grouped(before['fused'])} fused into {grouped(after['fused'])}, {fused} by number and color"
         entries.append((*_FUSED[0], False, words))
     for kind, look in _LOOKS.items():
         number = max(before[kind], after[kind])

@@ -37,7 +37,7 @@ class Layers(NamedTuple):
     bends: list[list[int] | None]
     """Of each net: its bends, one for every row that it passes; None if it goes straight."""
     nets: list[Net]
-    """The nets that were given, without targets that would lie above their source."""
+    """The given nets, without targets that would lie above their source."""
 
 
 def layers_of(count: int, given: Sequence[Net]) -> Layers:
@@ -179,7 +179,7 @@ def _depth_first(below: Sequence[Sequence[int]], rank: Sequence[int]) -> list[in
 
 
 def _untangle(layers: Layers) -> None:
-    """Sort each row by the mean place of its neighbours, down and up in turn; the order with fewest crossings stays."""
+    """Sort each row by the mean place of its neighbors, down and up in turn; the order with fewest crossings stays."""
     rows, above, below = layers.rows, layers.above, layers.below
     place = [0] * len(layers.rank)
     for row in rows:

@@ -10,7 +10,7 @@ from onnxperf.render.graph.columns import columns_of
 from onnxperf.render.graph.layers import Layers, Net, layers_of
 
 LABEL_BAND = 15.0
-"""Height below a box in which its wires go straight down, with their labels beside them."""
+"""Height below a box in which its wires go straight down, with their labels next to them."""
 PORT_MARGIN = 9.0
 """No wire ends closer to the corner of a box."""
 _BESIDE = 26.0

@@ -1,4 +1,4 @@
-"""What nodes cost, as the attachment that Netron shows in its sidebar beside a model (netron:attachment)."""
+"""What nodes cost, as the attachment that Netron shows in its sidebar next to a model (netron:attachment)."""
 
 from __future__ import annotations
 

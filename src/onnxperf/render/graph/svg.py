@@ -1,4 +1,4 @@
-"""A model as SVG: nodes in rows from top to bottom, coloured by family or by what they cost; it pans and zooms."""
+"""A model as SVG: nodes in rows from top to bottom, colored by family or by what they cost; it pans and zooms."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ from onnxperf.render.graph.colors import (
 from onnxperf.render.graph.layout import Run
 from onnxperf.render.graph.script import SCRIPT, SMALLEST_SCALE
 from onnxperf.render.graph.shared import all_graphs
+from onnxperf.render.graph.themed import themed
 from onnxperf.wording.names import name_of, shortened, visible
 from onnxperf.wording.numbers import percent
 
@@ -66,12 +67,15 @@ def graph_svg(
     interactive: bool = True,
     keys: Mapping[str, tuple[str, ...]] | None = None,
 ) -> str:
-    """The model as one SVG without references to anything outside; with metrics, coloured and sized by share.
+    """The model as one SVG without references to anything outside; with metrics, colored and sized by share.
 
-    `keys` has, by the key of a node, what its box stands for on a page that has other things of that kind.
+    `keys` has, by the key of a node, what its box stands for on a page, which also has the colors and a caption.
     """
     painter = by_family if metrics is None else by_share(metrics)
     sheets = sheets_of(view, painter if keys is None else _with_keys(painter, keys))
+    if keys is not None:  # a page says all else next to the drawing
+        legend = [] if metrics is not None else _family_legend(view)
+        return themed(document("", legend, sheets, start=_first_column(sheets[0]), interactive=False))
     legend = _family_legend(view) if metrics is None else _share_legend(metrics)
     legend += _lines(view.notes)
     return document(name_of(view.model), legend, sheets, start=_first_column(sheets[0]), interactive=interactive)
@@ -103,7 +107,8 @@ def document(
     """A title, lines of a legend with their widths, and graphs below; a narrow page starts in the column `start`."""
     heading = shortened(title, LONGEST_TITLE)
     drawn_width, drawn_height, parts = _side_by_side(sheets)
-    top = MARGIN + 26.0 + _LEGEND_LINE * len(legend) + _BELOW_LEGEND
+    above = (26.0 if title else 0.0) + _LEGEND_LINE * len(legend) + (_BELOW_LEGEND if title or legend else 0.0)
+    top = MARGIN + above
     texts = [text_width(heading, 16.0) * 1.1, *(width for width, _ in legend)]
     width, height = ceil(max([drawn_width, *texts]) + 2 * MARGIN), ceil(top + drawn_height + MARGIN)
     left = (width - drawn_width) / 2
@@ -112,13 +117,14 @@ def document(
         f'viewBox="0 0 {_n(width)} {_n(height)}" width="{_n(width)}" height="{_n(height)}" '
         f'preserveAspectRatio="xMidYMin meet" font-family="{_FONTS}" font-size="{_n(SMALL_SIZE)}"'
         f"{_fitting(width) if interactive else ''}>",
-        f"<title>{_text(title)}</title>",
+        *([f"<title>{_text(title)}</title>"] if title else []),
         f'<rect x="-100000" y="-100000" width="{_n(width + 2e5)}" height="{_n(height + 2e5)}" fill="#ffffff"/>',
         f'<g data-header="1"><text x="{_n(MARGIN)}" y="{_n(MARGIN + 14)}" font-size="16" font-weight="bold" '
         f'fill="#222222">{_text(heading)}</text>',
     ]
     for number, (_, line) in enumerate(legend):
-        lines.append(f'<g transform="translate({_n(MARGIN)} {_n(MARGIN + 30 + number * _LEGEND_LINE)})">{line}</g>')
+        y = MARGIN + (30 if title else 0) + number * _LEGEND_LINE
+        lines.append(f'<g transform="translate({_n(MARGIN)} {_n(y)})">{line}</g>')
     lines += ["</g>", f'<g transform="translate({_n(left)} {_n(top)})">', *parts, "</g>"]
     if interactive:
         lines.append(f'<script type="text/javascript">{SCRIPT}</script>')
@@ -152,7 +158,7 @@ def _side_by_side(sheets: Sequence[Canvas]) -> tuple[float, float, list[str]]:
 
 
 def _family_legend(view: GraphView) -> list[tuple[float, str]]:
-    """What the colours mean when they stand for operators, the most frequent family first."""
+    """What the colors mean when they stand for operators, the most frequent family first."""
     families = Counter(family_of(node) for graph in all_graphs(view) for node in graph.nodes)
     return swatches((family.fill, family.stroke, False, family.name) for family, _ in families.most_common())
 

@@ -20,7 +20,7 @@ Part = tuple[str, str]
 Line = tuple[Part, ...]
 
 _STEPS = 2
-"""How far from a node its neighbourhood reaches."""
+"""How far from a node its neighborhood reaches."""
 _DEEPEST_INDENT = 12
 """Graphs that are deeper than this are not indented by depth: their lines would leave the page."""
 _LONGEST_ATTRIBUTE = 48
@@ -39,7 +39,7 @@ class Listing:
     all: bool = False
     """Nothing is folded."""
     around: str | None = None
-    """Only this node and its neighbours."""
+    """Only this node and its neighbors."""
     op: str | None = None
     """Only nodes of this operator type."""
     depth: int | None = None
@@ -57,7 +57,7 @@ def graph_text(view: GraphView, listing: Listing = WHOLE) -> str:
 
 
 def graph_listing(view: GraphView, listing: Listing = WHOLE) -> Verbatim:
-    """The listing for a page, with colours for a terminal."""
+    """The listing for a page, with colors for a terminal."""
     lines = list(_lines(view, listing))
     coloured = ("".join(_coloured(*part) for part in line) for line in lines)
     return Verbatim(graph_text(view, listing).rstrip("\n"), "\n".join(coloured), [_hang(line) for line in lines])

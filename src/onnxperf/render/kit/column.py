@@ -9,6 +9,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from msgspec import Struct
 
+from onnxperf.render.kit.figure import Figure, change_figure, share_figure
 from onnxperf.wording.names import name_of, visible
 from onnxperf.wording.numbers import (
     NOTHING,
@@ -82,6 +83,8 @@ class Cell(NamedTuple):
     text: str
     value: Any = None
     style: str = ""
+    figure: Figure = Figure()
+    """What is drawn in place of the text where that is possible."""
 
 
 class Column(NamedTuple, Generic[R]):
@@ -108,8 +111,8 @@ class Column(NamedTuple, Generic[R]):
     """Long cells continue in the lines below; goes with `room`."""
     untitled: bool = False
     """Terminals leave out its heading: its cells explain themselves."""
-    terminal: bool = False
-    """Only terminals show it: signs of equal width."""
+    figure: Callable[[R], Figure] | None = None
+    """A graphic in its cells: pages draw it, screens show it as signs of equal width."""
     breaks: bool = False
     """A table too wide for a console may continue below from here, with the columns before the first such one."""
 
@@ -127,15 +130,19 @@ class Column(NamedTuple, Generic[R]):
         """What a screen shows in a row."""
         value = self.value(row)
         style = self.style if isinstance(self.style, str) else self.style(row)
+        if self.figure is not None:
+            figure = self.figure(row)
+            return Cell(figure.text, value, style, figure)
         return Cell(self.format.shown(value) if self.text is None else self.text(row), value, style)
 
     def of(self, inner: Callable[[Any], R]) -> Column[Any]:
         """The same column for rows that contain what it reads."""
-        read, style, text = self.value, self.style, self.text
+        read, style, text, figure = self.value, self.style, self.text, self.figure
         return self._replace(
             value=lambda row: read(inner(row)),
             style=style if isinstance(style, str) else lambda row: style(inner(row)),
             text=None if text is None else lambda row: text(inner(row)),
+            figure=None if figure is None else lambda row: figure(inner(row)),
         )
 
 
@@ -147,6 +154,36 @@ def for_files(key: str, value: Callable[[R], Any], format: Format = TEXT) -> Col
 def for_screens(heading: str, value: Callable[[R], Any], format: Format = TEXT, **more: Any) -> Column[R]:
     """A column that no file has."""
     return Column("", heading, value, format, **more)
+
+
+def bar_column(value: Callable[[R], float | None], rows: Iterable[R], style: str = "cyan") -> Column[R]:
+    """Amounts as bars, the longest for the largest of these rows."""
+    part = _parts_of(map(value, rows))
+    return for_screens("bar", value, NUMBER, figure=lambda row: share_figure(0.0, part(value(row))), **_drawn(style))
+
+
+def change_column(
+    before: Callable[[R], float | None], after: Callable[[R], float | None], rows: Sequence[R], style: str = "cyan"
+) -> Column[R]:
+    """Two amounts as one bar: what is kept, and what is gone or added."""
+    part = _parts_of(amount(row) for row in rows for amount in (before, after))
+    return for_screens(
+        "change",
+        lambda row: part(after(row)) - part(before(row)),
+        NUMBER,
+        figure=lambda row: change_figure(part(before(row)), part(after(row))),
+        **_drawn(style),
+    )
+
+
+def _parts_of(amounts: Iterable[float | None]) -> Callable[[float | None], float]:
+    """Shares of the largest of these amounts."""
+    most = max((each for each in amounts if each is not None and math.isfinite(each)), default=0.0)
+    return lambda amount: min(max(amount, 0.0) / most, 1.0) if amount and most > 0 else 0.0
+
+
+def _drawn(style: str) -> dict[str, Any]:
+    return {"width": 100, "untitled": True, "style": style}
 
 
 def field_columns(

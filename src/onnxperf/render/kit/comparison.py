@@ -7,9 +7,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from onnxperf.records.comparison import Comparison
 from onnxperf.render.kit.column import INTERVAL, NAME, NS, RATIO, TEXT, Column, Format, for_files, for_screens
-from onnxperf.render.kit.strip import strips
+from onnxperf.render.kit.figure import interval_figures
 from onnxperf.render.kit.table import Footer, Table
-from onnxperf.wording.numbers import interval, ratio
+from onnxperf.wording.numbers import factor, interval, ratio
 from onnxperf.wording.verdicts import faced
 
 R = TypeVar("R")
@@ -17,9 +17,9 @@ R = TypeVar("R")
 VERDICT_STYLES: Mapping[str, str] = {
     "baseline": "bold",
     **dict.fromkeys(("faster", "gain", "less", "passed", "as before", "kept", "rewritten", "better"), "green"),
-    **dict.fromkeys(("chosen", "won"), "green"),
-    **dict.fromkeys(("slower", "more", "failed", "changed", "exceeded", "lost"), "red"),
-    **dict.fromkeys(("undecided", "trade", "unexplained"), "yellow"),
+    **dict.fromkeys(("chosen", "won", "fastest", "PASS"), "green"),
+    **dict.fromkeys(("slower", "more", "failed", "changed", "exceeded", "lost", "FAIL"), "red"),
+    **dict.fromkeys(("undecided", "trade", "unexplained", "CANNOT TELL"), "yellow"),
     **dict.fromkeys(("equivalent", "dropped", "no gain", "limit"), "dim"),
 }
 """Styles of verdicts and of what features call them."""
@@ -58,6 +58,8 @@ class Compared(NamedTuple, Generic[R]):
     format: Format = RATIO
     more: Sequence[Column[R]] = ()
     """Further columns, behind the verdict."""
+    limit: Callable[[R], float | None] | None = None
+    """Which ratio is accepted, if rows have limits of their own."""
     axis: str = ""
     """What a chart calls the ratio, such as "new / baseline"; by default its heading."""
     color: Callable[[R], int] | None = None
@@ -80,7 +82,8 @@ class Compared(NamedTuple, Generic[R]):
     def ratio_text(self, row: R) -> str:
         """The ratio of a row, with as many decimals as its interval."""
         found = self.of(row)
-        return ratio(found.ratio, ends_of(found)) if self.format == RATIO else self.format.shown(found.ratio)
+        shown = next((each for each in (ratio, factor) if each is self.format.text), None)
+        return self.format.shown(found.ratio) if shown is None else shown(found.ratio, ends_of(found))
 
     def interval_text(self, row: R) -> str:
         """The interval of the ratio, or nothing: a baseline has none."""
@@ -96,15 +99,32 @@ def ratio_columns(by: Compared[R]) -> list[Column[R]]:
     style = by.style or styled
     return [
         Column(by.key, by.ratio, lambda row: by.of(row).ratio, by.format, style=style, text=by.ratio_text),
-        Column(by.key, "95 % CI", lambda row: ends_of(by.of(row)), INTERVAL, 0, "dim", by.interval_text),
+        Column(by.key, "95 % CI", lambda row: ends_of(by.of(row)), INTERVAL, 1, "dim", by.interval_text),
         Column(by.verdict, by.verdict, by.said, TEXT, style=style, room=14, cut=True, text=by.shown, untitled=True),
     ]
 
 
-def strip_column(by: Compared[R], rows: Sequence[R]) -> Column[R]:
-    """Intervals as a small forest, on screens with room for it."""
-    drawn = dict(zip(map(id, rows), strips([by.of(row) for row in rows]), strict=True))
-    return for_screens("", lambda row: drawn.get(id(row), ""), width=100, terminal=True)
+def interval_column(by: Compared[R], rows: Sequence[R], effect: float | None = None) -> Column[R]:
+    """Intervals as a forest inside the rows: on pages, and on screens with room for it."""
+    limit: Callable[[R], float | None] = by.limit or (lambda _row: None)
+    figure = interval_figures(map(by.of, rows), map(limit, rows), effect or 0.0)
+
+    def styled(row: R) -> str:
+        return VERDICT_STYLES.get(by.said(row), "")
+
+    look: dict[str, Any] = {"width": 100, "untitled": True, "style": by.style or styled}
+    return for_screens(
+        "interval", lambda row: by.of(row).ratio, RATIO, figure=lambda row: figure(by.of(row), limit(row)), **look
+    )
+
+
+def with_intervals(
+    table: Table[Any], by: Compared[Any], rows: Sequence[Any], effect: float | None = None
+) -> Table[Any]:
+    """The table with these intervals in its rows, unless it has graphics already."""
+    if any(column.figure is not None for column in table.columns):
+        return table
+    return table._replace(columns=[*table.columns, interval_column(by, rows, effect)])
 
 
 def comparison_columns(by: Compared[R]) -> list[Column[R]]:
@@ -129,7 +149,7 @@ def comparison_table(
 ) -> Table[R]:
     """The one table of comparisons."""
     columns = comparison_columns(by)
-    return Table([*columns, strip_column(by, rows)], rows, title, footers=footers, **more)
+    return Table([*columns, interval_column(by, rows)], rows, title, footers=footers, **more)
 
 
 def ends_of(comparison: Comparison) -> tuple[float, float] | None:

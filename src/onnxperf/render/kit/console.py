@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, zip_longest
 from typing import Any, Literal
@@ -42,8 +43,15 @@ _SMALLEST = 4
 _REPR_WIDTH = 100
 _COLORS = {"red": "color(160)", "green": "color(28)", "yellow": "color(130)", "cyan": "color(31)"}
 """Readable on dark and on light terminals; one that has fewer colors shows the nearest."""
-_THEME = Theme({**_COLORS, "heading": f"bold {_COLORS['cyan']}"})
+_BOLD = {f"bold {name}": f"bold {color}" for name, color in _COLORS.items()}
+_THEME = Theme({**_COLORS, **_BOLD, "heading": _BOLD["bold cyan"]})
 _CODE = "not dim bold"
+_WITHIN = re.compile(
+    r"(?<=\d) (?=(?:%|[nµum]?s|[kMGT]?B|min)(?!\w))|(?<=%) (?=CI)|(?<=CI) (?=\d|within)|(?<=CI within) |(?<=^\S) ",
+    re.MULTILINE,
+)
+"""Spaces at which no line is broken."""
+_JOIN = "\ue000"
 _TAGS: dict[type, str] = {Answer: "bold", Note: "dim", Warn: "yellow"}
 
 
@@ -89,18 +97,19 @@ def _drawn_part(part: Part, console: Console, spell: Spell) -> Iterator[Renderab
             yield _heading(part, console)
         case Flow():
             if part.parts:
-                yield _sentence(_flowed(map(spell, part.parts), console))
+                yield _broken(_sentence(_flowed(map(spell, part.parts), console)), console)
         case Line() if part.width <= console.width:
             text = _sentence(visible(spell(part.text), console.encoding), part.style)
+            text = _broken(text, console, part.indent)
             yield Padding(text, (0, 0, 0, part.indent), expand=False) if part.indent else text
         case Answer() | Note() | Warn():
-            yield _sentence(visible(spell(part.shown), console.encoding), _TAGS[type(part)])
+            yield _broken(_sentence(visible(spell(part.shown), console.encoding), _TAGS[type(part)]), console)
         case Foot() if any(part.parts):
-            yield _sentence(_flowed(map(spell, part.parts), console), "dim")
+            yield _broken(_sentence(_flowed(map(spell, part.parts), console), "dim"), console)
         case Verbatim():
             yield from _verbatim(part, console, spell)
         case Table():
-            yield from _titled(grid_of(part, console.width, terminal=True), part.optional, console, spell)
+            yield from _titled(grid_of(part, console.width), part.optional, console, spell)
 
 
 def _titled(grid: Grid, optional: bool, console: Console, spell: Spell) -> Iterator[RenderableType]:
@@ -136,6 +145,16 @@ def _sentence(text: str, style: str = "") -> Text:
     for place, piece in enumerate(code_pieces(text)):
         result.append(piece, _CODE if place % 2 else None)
     return result
+
+
+def _broken(text: Text, console: Console, indent: int = 0) -> Text:
+    """The text on as many lines as it needs; a number stays on the line of its unit."""
+    joined = text.copy()
+    joined.plain = _WITHIN.sub(_JOIN, text.plain)
+    lines = joined.wrap(console, max(console.width - indent, 1))
+    for line in lines:
+        line.plain = line.plain.replace(_JOIN, " ").rstrip()
+    return Text("\n").join(lines)
 
 
 def _flowed(parts: Iterable[str], console: Console) -> str:

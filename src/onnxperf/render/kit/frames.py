@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from onnxperf.errors import required
 from onnxperf.records.trace import TensorType
 from onnxperf.render.kit.column import NUMBER, TEXT, Column, Kind
-from onnxperf.render.kit.markdown import page_markdown
+from onnxperf.render.kit.markdown import table_markdown
 from onnxperf.render.kit.table import Table
 from onnxperf.wording.labels import type_text, types_text
 from onnxperf.wording.names import csv_cell, storable, visible
@@ -112,7 +112,7 @@ def markdown_bytes(frame: DataFrame) -> bytes:
         Column(str(name), str(name), itemgetter(place), (TEXT if name in worded else NUMBER)._replace(text=_shown))
         for place, name in enumerate(shown.columns)
     ]
-    return page_markdown([Table(columns, list(shown.itertuples(index=False, name=None)))]).encode()
+    return table_markdown(Table(columns, list(shown.itertuples(index=False, name=None)))).encode()
 
 
 def _shown(value: object) -> str:

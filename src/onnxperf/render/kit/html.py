@@ -13,8 +13,8 @@ from onnxperf.wording.names import name_of, visible
 
 _LINE = "1px solid rgba(128,128,128,.35)"
 _CELL = "padding:.3em .8em;border:0;white-space:nowrap;background:transparent;color:inherit"
-_ROOM = 120
-"""Characters of a table that the cell of a notebook of 900 pixels shows without scrolling."""
+_BRIEF = 6
+"""Columns of a table: the cell of a notebook shows them without scrolling."""
 # Colors of 4.5 times the contrast on white and on black; signs and words say the same as the colors.
 _STYLES = {
     "dim": "opacity:.7",
@@ -38,7 +38,7 @@ def _part(part: Part) -> str:
             return _paragraph(" · ".join([name_of(part.name), *filter(None, part.facts)]), "bold")
         case Flow() | Foot():
             return _paragraph(" · ".join(filter(None, part.parts)), "dim" if isinstance(part, Foot) else "")
-        case Line():
+        case Line() if not part.width:
             return _paragraph(part.text, part.style, f";margin-left:{part.indent}ch" if part.indent else "")
         case Verbatim():
             lines = "\n".join(map(visible, part.text.split("\n")))
@@ -46,7 +46,8 @@ def _part(part: Part) -> str:
         case Answer() | Note() | Warn():
             return _paragraph(part.shown, _TAGS[type(part)])
         case Table():
-            return _grid(grid_of(part, _ROOM).mapped(lambda text: without_marks(as_keywords(text))))
+            grid = grid_of(part).mapped(lambda text: without_marks(as_keywords(text)))
+            return _grid(grid.chosen(grid.brief(_BRIEF)))
     return ""
 
 

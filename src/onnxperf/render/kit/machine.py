@@ -7,9 +7,12 @@ from collections.abc import Iterable
 from onnxperf.records.base import Machine
 from onnxperf.records.memory import MemorySubject
 from onnxperf.records.race import Subject
-from onnxperf.wording.machines import cpu_name, widest_extension
+from onnxperf.wording.machines import cpu_name, extensions_text, widest_extension
 from onnxperf.wording.names import listed
 from onnxperf.wording.numbers import count, hundredths, percent, sampled_percent, size
+
+FROZEN = "frozen"
+"""What idle workers usually are."""
 
 
 def machine_texts(machine: Machine | None) -> list[str]:
@@ -38,8 +41,8 @@ def machine_facts(machine: Machine) -> list[tuple[str, str]]:
     """What is known about a machine, as pairs of a name and a text; what is unknown is left out."""
     versions = ", ".join(f"{library} {version}" for library, version in machine.versions.items())
     facts = {
-        "CPU": machine.cpu,
-        "vector extensions": ", ".join(machine.vector_extensions) or "none known",
+        "CPU": cpu_name(machine.cpu),
+        "vector extensions": extensions_text(machine.vector_extensions) or "none known",
         "cores": f"{machine.cores} physical, {machine.logical_cpus} logical",
         "memory": f"{size(machine.memory_bytes)}, {size(machine.available_bytes)} available",
         "system": machine.system,
@@ -50,7 +53,7 @@ def machine_facts(machine: Machine) -> list[tuple[str, str]]:
         "load": None if machine.load_before is None else hundredths(machine.load_before),
         "used by others": None if machine.others_share is None else _others_text(machine.others_share),
         "throttling events": None if machine.throttled_before is None else str(machine.throttled_before),
-        "idle workers": "frozen" if machine.frozen else "waiting (they cannot be frozen here)",
+        "idle workers": FROZEN if machine.frozen else "waiting (they cannot be frozen here)",
     }
     return [(name, text) for name, text in facts.items() if text]
 

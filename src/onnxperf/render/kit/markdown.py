@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from onnxperf.render.kit.page import (
     Answer,
@@ -23,6 +24,8 @@ from onnxperf.render.kit.table import Grid, Table, grid_of
 from onnxperf.wording.code import code_pieces
 from onnxperf.wording.names import name_of, visible
 
+_BRIEF = 5
+"""Columns of a table that are not folded away."""
 _BLOCK_START = re.compile(r"(?P<before>\d{0,9})(?P<mark>[-+](?=[\s-]|$)|(?<=\d)[.)](?=\s|$))")
 """What begins a list or draws a line."""
 _CODE = re.compile(r"[\w.,:=/*×…+%-][\w .,:=/*×…+%-]*")
@@ -55,6 +58,8 @@ def part_markdown(part: Part, spell: Spell = str) -> str:
             )
         case Flow() | Foot():
             return _started(" · ".join(map(shown, filter(None, part.parts))))
+        case Line() if part.width:
+            return ""  # it explains columns that are folded away
         case Line():
             return f"- {_started(shown(part.text))}" if part.indent else _started(shown(part.text))
         case Verbatim():
@@ -64,13 +69,31 @@ def part_markdown(part: Part, spell: Spell = str) -> str:
             text = _started(shown(part.shown))
             return f"**{text}**" if isinstance(part, Answer) else text
         case Table():
-            return "\n".join(_grid(grid_of(part).mapped(spell)))
+            return "\n\n".join(_table(grid_of(part, figures=False).mapped(spell)))
     return ""
 
 
-def _grid(grid: Grid) -> Iterator[str]:
+def table_markdown(table: Table[Any]) -> str:
+    """All columns of a table, as a file has them."""
+    return "\n".join(_grid(grid_of(table))) + "\n"
+
+
+def _table(grid: Grid) -> Iterator[str]:
+    """The most important columns, and all of them folded away."""
     if not grid.lines:
         return
+    brief = grid.chosen(grid.brief(_BRIEF))
+    yield "\n".join(_grid(brief))
+    if len(brief.columns) < len(grid.columns):
+        yield folded("All figures", ["\n".join(_grid(grid._replace(title="")))])
+
+
+def folded(title: str, parts: Iterable[str]) -> str:
+    """What GitHub shows after a click."""
+    return "\n\n".join([f"<details><summary>{markdown_text(title)}</summary>", *parts, "</details>"])
+
+
+def _grid(grid: Grid) -> Iterator[str]:
     if grid.title:
         yield f"{markdown_text(grid.title)}:\n"
     yield _row(markdown_text(column.heading) for column in grid.columns)

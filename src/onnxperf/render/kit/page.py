@@ -11,6 +11,8 @@ from onnxperf.render.kit.table import On, Table
 from onnxperf.wording.busy import is_busy_text
 from onnxperf.wording.verdicts import with_sign
 
+Amount = tuple[str, str]
+"""A time or size, and whose it is."""
 Spell = Callable[[str], str]
 """Changes texts before they are shown: the command line writes options with dashes."""
 
@@ -28,6 +30,8 @@ class Answer(NamedTuple):
     text: str
     verdict: str = ""
     """The verdict or status that it rests on, whose sign stands before it."""
+    amount: Amount = ("", "")
+    """The time or size that it is about, which pages show in large letters, and whose it is."""
 
     @property
     def shown(self) -> str:
@@ -103,6 +107,41 @@ class Drawing(NamedTuple):
     on: On = "page"
 
 
+class Share(NamedTuple):
+    """A part of a whole."""
+
+    name: str
+    amount: str
+    """Its time or size in words."""
+    share: float
+    color: int
+    """Place in the palettes of charts."""
+    link: str = ""
+    """What it stands for elsewhere on the page."""
+
+
+class Shares(NamedTuple):
+    """A whole as one bar: its parts add up to 100 %, and each selects what it stands for."""
+
+    title: str
+    parts: Sequence[Share]
+    on: On = "page"
+
+
+class Tabs(NamedTuple):
+    """Tables of which a page shows one at a time, chosen by their titles."""
+
+    parts: Sequence[Any]
+    on: On = "page"
+
+
+class Panes(NamedTuple):
+    """Parts side by side, if the page is wide enough."""
+
+    parts: Sequence[Any]
+    on: On = "page"
+
+
 class Later(Sequence[Any]):
     """Parts that are made only if they are shown: drawings and long charts take their time."""
 
@@ -128,20 +167,25 @@ class Section(NamedTuple):
     title: str
     parts: Sequence[Any]
     on: On = "all"
+    folded: bool = False
+    """Whether a page shows its parts only when they are wanted: details of what is selected."""
 
 
-Part = Heading | Answer | Note | Warn | Foot | Flow | Line | Verbatim | Table[Any] | Chart | Drawing | Section
+Told = Heading | Answer | Note | Warn | Foot | Flow | Line | Verbatim
+Part = Told | Table[Any] | Chart | Drawing | Shares | Tabs | Panes | Section
 Page = Sequence[Part]
 
 GAP = Line("", on="screen")
 INTERRUPTED = Warn("Interrupted: showing what was measured so far.")
 
 
-def answered(answer: str, notes: Iterable[str] = (), interrupted: bool = False, verdict: str = "") -> list[Part]:
-    """The answer, one sentence per line, the first with the sign of the verdict, then the notes."""
+def answered(
+    answer: str, notes: Iterable[str] = (), interrupted: bool = False, verdict: str = "", amount: Amount = ("", "")
+) -> list[Part]:
+    """The answer, one sentence per line, the first with the sign of the verdict and its amount, then the notes."""
     first, *more = [line for line in answer.splitlines() if line] or [""]
     return [
-        *([Answer(first, verdict)] if first else []),
+        *([Answer(first, verdict, amount)] if first else []),
         *map(Answer, more),
         *([INTERRUPTED] if interrupted else []),
         *(Warn(note) if is_busy_text(note) else Note(note) for note in notes),
@@ -205,7 +249,7 @@ def _shown_parts(page: Page) -> Iterator[Part]:
 
 def sections_of(page: Page) -> list[Section]:
     """What an HTML page shows below the answer: sections, and what stands outside of them before the first one."""
-    loose = [part for part in page if isinstance(part, Flow | Line | Verbatim | Table | Chart | Drawing)]
+    loose = [part for part in page if isinstance(part, Flow | Line | Verbatim | Table | Chart | Drawing | Tabs | Panes)]
     sections = [_on_page(part) for part in page if isinstance(part, Section)]
     return [each for each in (_on_page(Section("", loose)), *sections) if each.parts]
 

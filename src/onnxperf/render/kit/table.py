@@ -13,7 +13,7 @@ R = TypeVar("R")
 On = Literal["all", "screen", "page"]
 """Where a part is shown: everywhere, on screens (console, Markdown, notebook), or only on an HTML page."""
 EVERYTHING = FILES_ONLY - 1
-"""A width that leaves out no column of a screen."""
+"""A width that leaves out no column of a screen; a page has columns of this width behind its button for all."""
 
 
 class Footer(NamedTuple):
@@ -46,6 +46,8 @@ class Table(NamedTuple, Generic[R]):
     on: On = "all"
     optional: bool = False
     """Left out on a console that is too narrow for all of it."""
+    groups: Callable[[R], Sequence[str]] | None = None
+    """What a row belongs to, such as an operator: a page shows only the rows of a group that is selected."""
 
 
 class Line(NamedTuple):
@@ -54,6 +56,7 @@ class Line(NamedTuple):
     cells: Sequence[Cell]
     style: str = ""
     link: str = ""
+    groups: Sequence[str] = ()
 
 
 class Grid(NamedTuple):
@@ -68,6 +71,19 @@ class Grid(NamedTuple):
         lines = [line._replace(cells=[line.cells[place] for place in places]) for line in self.lines]
         return self._replace(columns=[self.columns[place] for place in places], lines=lines)
 
+    def brief(self, most: int, figures: bool = True) -> list[int]:
+        """Places of the columns to show at once: those of the narrowest screens, graphics if there is room."""
+
+        def rank(column: Column[Any]) -> int:
+            if column.figure is not None:
+                return -1 if figures else FILES_ONLY
+            return -2 if column.breaks else column.width
+
+        ranks = sorted((rank(column), place) for place, column in enumerate(self.columns))
+        ranks = [each for each in ranks if each[0] != EVERYTHING]
+        several = sum(column.breaks for column in self.columns)  # of equal importance
+        return sorted(place for _, place in ranks[: max(most, several + most - 1 if several else 0)])
+
     def mapped(self, change: Callable[[str], str]) -> Grid:
         """With all texts changed."""
         lines = [
@@ -77,14 +93,15 @@ class Grid(NamedTuple):
         return Grid(columns, lines, change(self.title))
 
 
-def grid_of(table: Table[Any], width: int = EVERYTHING, terminal: bool = False) -> Grid:
-    """What a screen of this width shows of a table."""
-    columns = [column for column in table.columns if column.width <= width and terminal >= column.terminal]
+def grid_of(table: Table[Any], width: int = EVERYTHING, figures: bool = True) -> Grid:
+    """What a screen of this width shows of a table, with its graphics if the screen can show these."""
+    columns = [column for column in table.columns if column.width <= width and (figures or column.figure is None)]
     lines = [
         Line(
             [column.cell(row) for column in columns],
             table.style(row) if table.style is not None else "",
             table.link(row) if table.link is not None else "",
+            table.groups(row) if table.groups is not None else (),
         )
         for row in table.rows
     ]

@@ -17,7 +17,7 @@ from onnxperf.wording.names import name_of, sizes_text
 from onnxperf.wording.numbers import count, duration, in_megabytes
 
 STEP_COLORS: Mapping[StepName, int] = {"load": SKY, "first call": ORANGE, "steady call": GREEN}
-"""The same in all charts; what a subject needs and what is resident is blue, calls that show growth are grey."""
+"""The same in all charts; what a subject needs and what is resident is blue, calls that show growth are gray."""
 _MOST_POINTS = 2_000
 _MISSED = 1.01
 """Times the curve from which on a peak is seen to be above it."""
@@ -85,7 +85,7 @@ def _measured(case: MemoryCase) -> list[MemorySubject]:
 
 
 def _title(what: str, record: Memory, case: MemoryCase, subject: MemorySubject | None = None) -> str:
-    """A title with the subject and how it ended; with the sizes where there are several cases."""
+    """A title with the subject and how it ended; with the sizes if there are several cases."""
     status = subject.status if subject is not None and subject.status != "ok" else ""
     name = name_of(subject.name) if subject is not None else ""
     sizes = sizes_text(case.dims) if len(record.cases) > 1 else ""

@@ -9,7 +9,7 @@ from typing import Any
 from onnxperf.records.lines import LineMemory, MemoryLines
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BLUE, MEGABYTES, ORANGE, Chart
-from onnxperf.render.kit.column import WHOLE, Column, Format
+from onnxperf.render.kit.column import WHOLE, Column, Format, bar_column
 from onnxperf.render.kit.machine import machine_texts
 from onnxperf.render.kit.page import Heading, Page, Section, answered
 from onnxperf.render.kit.table import Table
@@ -55,6 +55,7 @@ def lines_table(record: MemoryLines) -> Table[LineMemory]:
         _column("resident_bytes", "Mem usage", lambda line: line.resident_bytes),
         _column("increment_bytes", "Increment", lambda line: line.increment_bytes),
         Column("peak_bytes", "Peak", lambda line: line.peak_bytes, MILLIONS, text=peak),
+        bar_column(lambda line: line.peak_bytes, record.lines),
         Column("occurrences", "Occurrences", lambda line: line.occurrences, WHOLE, 80, text=occurrences),
         Column("text", "Line Contents", lambda line: line.text, text=lambda line: line.text.expandtabs(_TAB), room=24),
     ]

@@ -30,21 +30,24 @@ from onnxperf.render.kit.column import (
     TEXT,
     Column,
     Format,
+    bar_column,
     field_columns,
     for_files,
 )
+from onnxperf.render.kit.comparison import STATUS_STYLES
 from onnxperf.render.kit.table import Footer, Table
 from onnxperf.wording.labels import ARENA_SETTINGS
 from onnxperf.wording.names import name_of, sizes_text
 from onnxperf.wording.numbers import NOTHING, count, in_megabytes, megabytes
+from onnxperf.wording.verdicts import faced
 
 SAMPLED = "~"
 MOST_TENSORS = 5
 """Tensors alive at the peak that a screen names; the others are summed up."""
 MILLIONS = MB._replace(text=megabytes)
 """Bytes under a title that says they are in MB."""
-_PEAKS_TITLE = "Peaks of resident memory in MB: loading, the first call, a steady call"
-_PAGES_TITLE = "Resident between the steps in MB: pages that it wrote + pages of files"
+_PEAKS_TITLE = "Peak memory in MB: loading, the first call, a steady call"
+_PAGES_TITLE = "Memory between the steps in MB: written pages + pages of files"
 _SIZES = [name for name in Breakdown.__struct_fields__ if name.endswith("_bytes")]
 Row = tuple[MemoryCase, MemorySubject]
 
@@ -53,14 +56,15 @@ Row = tuple[MemoryCase, MemorySubject]
 
 
 def subjects_table(record: Memory) -> Table[Row]:
-    """A row per case and subject with all that was measured of it."""
+    """A row per case and subject with all its measurements."""
     columns = [each.of(lambda row: row[1]) for each in (_SUBJECT, *_PEAKS, *_PAGES, *_REST)]
     return Table([*_CASE, *columns], _rows(record))
 
 
 def peaks_table(case: MemoryCase) -> Table[MemorySubject]:
     """What each subject needs, peak and increment of each step, what stays of it, and growth."""
-    return Table([_SUBJECT, *_PEAKS], case.subjects, _PEAKS_TITLE)
+    bars = bar_column(lambda row: row.needed_bytes, case.subjects)
+    return Table([_SUBJECT, *_PEAKS, bars], case.subjects, _PEAKS_TITLE)
 
 
 def pages_table(case: MemoryCase) -> Table[MemorySubject]:
@@ -102,8 +106,8 @@ def _step_columns(step: StepName, key: str, width: int, stays: int) -> list[Colu
     said = _of(step, lambda found: f"{'' if found.exact else SAMPLED}{megabytes(found.peak_bytes)}")
     peak, added = _of(step, lambda found: found.peak_bytes), _of(step, lambda found: found.increment_bytes)
     return [
-        Column(f"{key}_peak_bytes", key, peak, MILLIONS, width, text=lambda row: said(row) or NOTHING),
-        Column(f"{key}_increment_bytes", "+", added, _ADDED, width),
+        Column(f"{key}_peak_bytes", key, peak, MILLIONS, max(width, 70), text=lambda row: said(row) or NOTHING),
+        Column(f"{key}_increment_bytes", f"+{key}", added, _ADDED, width),
         Column(f"{key}_kept_bytes", "stays", _of(step, lambda found: found.kept_bytes), _ADDED, stays),
         for_files(f"{key}_exact", _of(step, lambda found: found.exact), FLAG),
     ]
@@ -126,7 +130,11 @@ def _size_of(name: str, row: MemorySubject) -> int | None:
 
 
 def _status_text(row: MemorySubject) -> str:
-    return "" if row.status == "ok" else row.status
+    return "" if row.status == "ok" else faced(row.status)
+
+
+def _status_style(row: MemorySubject) -> str:
+    return STATUS_STYLES.get(row.status, "red")
 
 
 def _needs_style(row: MemorySubject) -> str:
@@ -139,15 +147,15 @@ _CASE: list[Column[Any]] = [
     for_files("model", lambda row: row[0].model),
     for_files("dims", lambda row: sizes_text(row[0].dims)),
 ]
-_SUBJECT: Column[MemorySubject] = Column("name", "subject", lambda row: row.name, NAME, room=12)
+_SUBJECT: Column[MemorySubject] = Column("name", "subject", lambda row: row.name, NAME, room=12, untitled=True)
 _PEAKS: list[Column[MemorySubject]] = [
     *field_columns(MemorySubject, ["runtime", "call", "reason"]),
-    Column("status", "status", lambda row: row.status, style="red", text=_status_text),
     Column("needed_bytes", "needs", lambda row: row.needed_bytes, MILLIONS, style=_needs_style),
     *_step_columns("load", "load", 80, 100),
     *_step_columns("first call", "first", 0, 60),
     *_step_columns("steady call", "steady", 0, FILES_ONLY),
     Column("growth", "growth", lambda row: row.growth and row.growth.kind, text=lambda row: growth_text(row.growth)),
+    Column("status", "", lambda row: row.status, style=_status_style, text=_status_text),
 ]
 _PAGES: list[Column[MemorySubject]] = [
     Column("before", "at first", _first_pages, _BOTH_PAGES, 80),
@@ -264,7 +272,7 @@ def _byte_rows(case: MemoryCase, subject: MemorySubject) -> Iterator[ByteRow]:
 
 def _copied(copy: InputCopy) -> tuple[str, int, str]:
     """Name, size, and why an input is copied."""
-    why = f"cast {copy.from_type} -> {copy.to_type}" if copy.reason == "cast" else "made contiguous"
+    why = f"cast {copy.from_type} → {copy.to_type}" if copy.reason == "cast" else "made contiguous"
     return f"  copy of {name_of(copy.name)}", copy.copied_bytes, f"{why} in every call"
 
 

@@ -21,6 +21,7 @@ from onnxperf.render.paint.panels import Panel, Piece, painter_of, panel_rows, s
 from onnxperf.render.paint.shared import NOTHING, as_written, look_of, nothing
 from onnxperf.render.paint.surroundings import room_around
 from onnxperf.render.paint.words import FONT, SMALL, TITLE, families, height_of, limited, wrapped
+from onnxperf.wording.code import without_marks
 from onnxperf.wording.names import visible
 from onnxperf.wording.numbers import count
 
@@ -56,6 +57,16 @@ def draw_on(ax: Any, charts: Sequence[Chart], topic: str) -> Any:
         for each, (chart, layer) in zip(axes, layers, strict=False):
             _draw(each, chart, layer, topic)
     return ax
+
+
+def quiet(axes: Axes) -> Axes:
+    """Axes that a notebook does not describe below the picture that it shows."""
+    axes._ipython_display_ = _nothing  # type: ignore[attr-defined]
+    return axes
+
+
+def _nothing() -> None:
+    """What is displayed of axes."""
 
 
 def figure_bytes(figure: Figure, form: Literal["png", "svg"]) -> bytes:
@@ -112,7 +123,7 @@ def _heading(figure: Figure, answer: str, topic: str) -> list[Piece]:
 
 def _beginning(answer: str, width: float) -> str:
     """The first sentences that have room, at least part of the first one."""
-    sentences = re.split(r"(?<=[.!?])\s+", " ".join(visible(line) for line in answer.split("\n")).strip())
+    sentences = re.split(r"(?<=[.!?])\s+", " ".join(map(_plain, answer.split("\n"))).strip())
     texts = [" ".join(sentences[:number]) for number in range(len(sentences), 0, -1)]
     fitting = (text for text in texts if len(wrapped(text, width, TITLE, bold=True)) <= _TITLE_LINES)
     return limited(next(fitting, texts[-1]), width, TITLE, most=_TITLE_LINES, bold=True)
@@ -144,8 +155,13 @@ def _panel(figure: Figure, chart: Chart, layer: Layer, is_titled: bool) -> Panel
 
 def _line(figure: Figure, text: str, gap: float) -> Iterable[Piece]:
     if text:
-        words = limited(visible(text), figure.get_size_inches()[0] - 0.15, SMALL, most=_CAPTION_LINES)
+        words = limited(_plain(text), figure.get_size_inches()[0] - 0.15, SMALL, most=_CAPTION_LINES)
         yield text_piece(figure.text(0, 0, words, fontsize=SMALL, color=_DIM), gap)
+
+
+def _plain(text: str) -> str:
+    """A sentence without the marks around code."""
+    return without_marks(visible(text))
 
 
 # ---------------------------------------------------------------- axes of the user's

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
 from matplotlib.axes import Axes
 
@@ -16,6 +15,7 @@ from onnxperf.render.paint.shared import (
     Room,
     Size,
     bare,
+    dots,
     draw_tip,
     inches_of,
     look_of,
@@ -28,7 +28,6 @@ from onnxperf.render.paint.shared import (
     write,
 )
 from onnxperf.render.paint.words import SMALL, limited, width_of
-from onnxperf.wording.numbers import factor
 
 _PITCH = 0.235
 """Inches from row to row."""
@@ -36,16 +35,10 @@ _WORDS = 0.55
 """Part of the width that the words at the right may take."""
 _GAP = 0.14
 """Inches between both."""
-_CAP = 2.6
-"""Half the height of an end of an interval in points."""
-
-
-class _Cut(NamedTuple):
-    """What lies beyond an end of the axis."""
-
-    at: float
-    is_left: bool
-    value: float
+_CAP, _DOT = 2.6, 2.3
+"""Half the height of an end of an interval, and half the size of a value, in points."""
+_LIMIT = 5.0
+"""Half the height of a limit in points."""
 
 
 def size(picture: Forest, room: Room) -> Size:
@@ -90,28 +83,26 @@ def _draw_mark(ax: Axes, mark: Mark, row: int, axis: Axis, look: Look) -> None:
     low, value, high = (_within(each, axis) for each in (mark.low, mark.value, mark.high))
     ax.plot([low, high], [row, row], color=color, linewidth=1.4, solid_capstyle="butt", zorder=3)
     for end, of in ((low, mark.low), (high, mark.high)):
-        if end == of != mark.value:
+        # An end behind the dot of its value would only make that square.
+        if end == of and abs(_points(ax, end) - _points(ax, value)) > _DOT + 1:
             ax.plot([end], [row], "|", color=color, markersize=2 * _CAP, markeredgewidth=1.2, zorder=3)
     if value == mark.value:
-        ax.plot(
-            [value], [row], "o", color=color, markersize=4.6, markeredgecolor=look.back, markeredgewidth=0.5, zorder=4
-        )
-    for cut in _cuts(mark, axis):
-        _draw_cut(ax, cut, row, color, look)
+        how: dict[str, Any] = {"markersize": 2 * _DOT, "markeredgecolor": look.back, "markeredgewidth": 0.5}
+        ax.plot([value], [row], "o", color=color, zorder=4, **how)
+    if mark.limit is not None and mark.limit == _within(mark.limit, axis):
+        ax.plot([mark.limit], [row], "|", color=look.ink, markersize=2 * _LIMIT, markeredgewidth=1.2, zorder=3.5)
+    ends: list[tuple[float, str, Literal["left", "right"]]] = [
+        (axis.low, mark.below, "left"),
+        (axis.high, mark.above, "right"),
+    ]
+    for at, words, side in ends:
+        if words:  # an arrow at the edge with its value above the line
+            draw_tip(ax, (at, row), side, color)
+            write(ax, words, (at, row), (0, 1.2), ha=side, va="bottom", color=look.ink)
 
 
-def _cuts(mark: Mark, axis: Axis) -> Iterator[_Cut]:
-    if mark.low < axis.low:
-        yield _Cut(axis.low, True, mark.value if mark.value < axis.low else mark.low)
-    if mark.high > axis.high:
-        yield _Cut(axis.high, False, mark.value if mark.value > axis.high else mark.high)
-
-
-def _draw_cut(ax: Axes, cut: _Cut, row: int, color: str, look: Look) -> None:
-    """An arrow at the edge with its value above the line."""
-    draw_tip(ax, (cut.at, row), "left" if cut.is_left else "right", color)
-    how: dict[str, Any] = {"ha": "left" if cut.is_left else "right", "va": "bottom", "color": look.ink}
-    write(ax, factor(cut.value), (cut.at, row), (0, 1.2), **how)
+def _points(ax: Axes, value: float) -> float:
+    return float(ax.transData.transform((value, 0))[0]) * 72 / dots(ax)
 
 
 def _within(value: float, axis: Axis) -> float:

@@ -15,9 +15,11 @@ from onnxperf.render.paint.words import SMALL, height_of, width_of
 
 _GAP = 1.5
 """Points around words that stay free."""
-_NEAR = 7.0
+_NEAR = 9.0
 """Points from a place to its words from which on a line leads there."""
 
+_OWN = 10.0
+"""Points around a place that its own sign and those that it touches may take."""
 _TRIED = 400
 """Places that are tried, the best first."""
 
@@ -42,6 +44,7 @@ class Free:
         self.shape = (max(int(72 * height), 1), max(int(72 * width), 1))
         self.taken = np.zeros(self.shape, dtype=bool)
         self.words = np.zeros(self.shape, dtype=bool)
+        """Words and signs, through which no line leads to others."""
 
     def points(self, xs: Sequence[float] | Floats, ys: Sequence[float] | Floats) -> Floats:
         """Places of the data in points; those without a number are left out."""
@@ -58,7 +61,9 @@ class Free:
         """Signs of the data, with their radii in points."""
         for (x, y), radius in zip(self._points(xs, ys), radii, strict=True):
             if math.isfinite(x) and math.isfinite(y):
-                self.take(Box(x - radius, y - radius, x + radius, y + radius))
+                box = Box(x - radius, y - radius, x + radius, y + radius)
+                self.take(box)
+                self._cells(self.words, box)[...] = True
 
     def take_line(self, places: Floats) -> None:
         """A line from place to place."""
@@ -137,10 +142,10 @@ class Free:
     def _crosses_words(self, at: tuple[float, float], box: Box) -> bool:
         """Whether the line from a place to its words would go through others."""
         end = _end_at(at, box)
-        steps = int(math.hypot(end[0] - at[0], end[1] - at[1])) + 2
-        return bool(
-            self.words[self._inside(np.linspace(at[0], end[0], steps), np.linspace(at[1], end[1], steps))].any()
-        )
+        far = math.hypot(end[0] - at[0], end[1] - at[1])
+        parts = np.linspace(min(_OWN / far, 1.0) if far else 1.0, 1.0, int(far) + 2)
+        xs, ys = (np.asarray(here + parts * (there - here)) for here, there in zip(at, end, strict=True))
+        return bool(self.words[self._inside(xs, ys)].any())
 
     def _inside(self, xs: Floats, ys: Floats) -> tuple[Any, Any]:
         """Rows and columns of places that are on the raster."""

@@ -52,6 +52,8 @@ _SIGNS: dict[Symbol, dict[str, Any]] = {
     "down": {"marker": CARETDOWN, "markersize": 5},
     "diamond": {"marker": "D", "markersize": 4.2},
 }
+_CENTERED: dict[Symbol, dict[str, Any]] = {key: {"marker": "v", "markersize": 5} for key in ("peak", "sampled")}
+"""What looks different in a legend: in the middle of its line, not above its place."""
 _MEANINGS: dict[Symbol, str] = {
     "peak": "peak",
     "sampled": "highest sample",
@@ -369,7 +371,8 @@ def _handles(ax: Axes, picture: Plot, marks: Sequence[PlotMark], look: Look) -> 
         colors = {mark.color for mark in marks if mark.symbol == symbol}
         if colors:
             color = look.colors[colors.pop()] if len(colors) == 1 else look.dim
-            found.setdefault(meaning, Line2D([], [], color=color, linestyle="", label=meaning, **_SIGNS[symbol]))
+            how = _SIGNS[symbol] | _CENTERED.get(symbol, {})
+            found.setdefault(meaning, Line2D([], [], color=color, linestyle="", label=meaning, **how))
     return list(found.values()) if len(found) > 1 else []
 
 

@@ -41,7 +41,7 @@ _OPERATORS, _NODES, _FIRST = 14, 20, 12
 """Bars of a chart."""
 _ZOOMS = 60
 """Inferences from which on a reader may enlarge their chart."""
-_KINDS: dict[GroupKind, int] = {
+KIND_COLORS: dict[GroupKind, int] = {
     "kept": BLUE,
     "fused": GREEN,
     "inserted": ORANGE,
@@ -55,7 +55,7 @@ ELSEWHERE: Table[Any] = Table([], [])
 
 
 def operator_colors(profile: Profile) -> dict[str, int]:
-    """A color for each of the most costly operators, the same in all charts; all others are grey."""
+    """A color for each of the most costly operators, the same in all charts; all others are gray."""
     costly = sorted(profile.operators, key=lambda each: -each.usual_us)
     return dict(zip((each.op_name for each in costly), SUBJECT_COLORS, strict=False))
 
@@ -95,14 +95,12 @@ def operators_charts(profile: Profile) -> list[Chart]:
     return [bars_chart("Time per operator", summary, picture, operators_table(profile))]
 
 
-def nodes_charts(
-    profile: Profile, rows: Sequence[Timed[NodeTime]] | None = None, what: str = "node", most: int = _NODES
-) -> list[Chart]:
+def nodes_charts(profile: Profile, rows: Sequence[Timed[NodeTime]] | None = None, what: str = "node") -> list[Chart]:
     """A bar for each of the most costly nodes, in the color of its operator; `rows` are other nodes, or fewer."""
     costly = sorted(rows_of(profile, "nodes") if rows is None else rows, key=lambda row: -row.timed.usual_us)
     if not costly:
         return []
-    kept, rest = costly[:most], costly[most:]
+    kept, rest = costly[:_NODES], costly[_NODES:]
     colors, together = operator_colors(profile), sum_of(row.timed for row in kept)
     series = BarSeries(
         name="",
@@ -154,7 +152,7 @@ def sources_charts(profile: Profile) -> list[Chart]:
         name="",
         values=[row.timed.usual_us for row in kept],
         words=[_cost(row) for row in kept],
-        colors=[_KINDS[group.kind] for group in groups],
+        colors=[KIND_COLORS[group.kind] for group in groups],
     )
     present = {group.kind for group in groups}
     picture = bars(
@@ -163,7 +161,7 @@ def sources_charts(profile: Profile) -> list[Chart]:
         "time per inference",
         microsecond_unit(series.values),
         keys=[row.key for row in kept],
-        legend=[(kind, color) for kind, color in _KINDS.items() if kind in present],
+        legend=[(kind, color) for kind, color in KIND_COLORS.items() if kind in present],
     )
     fused = sum_of(row.timed for row in rows if row.timed.group.kind == "fused")
     summary = (

@@ -30,6 +30,7 @@ from onnxperf.render.kit.column import (
     for_files,
     for_screens,
 )
+from onnxperf.render.kit.figure import share_figure
 from onnxperf.render.kit.table import Footer
 from onnxperf.wording.numbers import NOTHING, count, grouped, magnitude, microseconds, ratio, size
 
@@ -49,8 +50,6 @@ BOUNDS: dict[Bound, str] = {
     "disturbed": "not judged",
 }
 """What limits a node, in words."""
-BAR = 12
-"""Cells of a bar from 0 to 100 %."""
 _FAR = 100
 """Times its limit from which on a node only pays for being called."""
 
@@ -120,19 +119,13 @@ def share_column(profile: Profile) -> Column[Timed[Any]]:
 def bar_column() -> Column[Timed[Any]]:
     """The share as a bar that starts where the one above ends."""
     return for_screens(
-        "up to here",
+        "cumulative",
         lambda row: row.before + (row.share or 0.0),
-        TEXT,
+        SHARE,
         width=100,
         style="cyan",
-        text=lambda row: bar(row.before, row.share or 0.0),
+        figure=lambda row: share_figure(row.before, row.share or 0.0),
     )
-
-
-def bar(before: float, own: float) -> str:
-    """A share as a bar that starts where the shares before it end."""
-    start, end = (round(BAR * min(max(share, 0.0), 1.0)) for share in (before, before + own))
-    return "░" * start + "█" * (end - start)
 
 
 def calls_column() -> Column[Timed[Any]]:
@@ -212,7 +205,7 @@ def limit_columns(rows: Sequence[Timed[Any]]) -> list[Column[Timed[Any]]]:
         Column("gb_per_s", "GB/s", lambda limit: limit.gb_per_s, RATE, 70, text=_gb),
         Column("bound", "limit", lambda limit: limit.bound, TEXT, 80, "dim", lambda limit: BOUNDS[limit.bound]),
         for_files("limit_us", lambda limit: limit.limit_us, US),
-        Column("times_limit", "x limit", lambda limit: limit.ratio if limit.is_judged else None, RATIO, text=_of_limit),
+        Column("times_limit", "× limit", lambda limit: limit.ratio if limit.is_judged else None, RATIO, text=_of_limit),
         Column("could_win_us", "could win", could_win_us, US),
         Column("flop_per_byte", "FLOP/B", flop_per_byte, RATE, 140),
     ]
@@ -268,13 +261,14 @@ def _of_limit(limit: Limit) -> str:
 # ---------------------------------------------------------------- footers
 
 
-def others_footer(rows: Sequence[Timed[Any]]) -> list[Footer]:
+def others_footer(rows: Sequence[Timed[Any]], words: str = "") -> list[Footer]:
     """What a screen leaves out: how many, their time, their share, and what they could win."""
     if not rows:
         return []
     sums = sums_of(rows)
     kept = {key: sums[key] for key in ("usual_us", "share", "could_win_us")}
-    return [Footer({"": count(len(rows), "other"), **kept}, "dim", in_files=False)]
+    name = f"{grouped(len(rows))} {words}" if words else count(len(rows), "other")
+    return [Footer({"": name, **kept}, "dim", in_files=False)]
 
 
 def total_footer(rows: Sequence[Timed[Any]], per_iteration: bool = False, words: str = "total") -> Footer:

@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from onnxperf.records.diff import Diff, DiffSum, Side, SourceChange
+from onnxperf.records.profile import Profile
 from onnxperf.records.race import Case
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import Chart, colors_of, microsecond_unit
 from onnxperf.render.charts.forest import forest_chart
-from onnxperf.render.kit.page import GAP, Heading, Line, Page, Section, answered
+from onnxperf.render.kit.page import GAP, Amount, Foot, Heading, Later, Line, Page, Section, answered
 from onnxperf.render.kit.table import Table
+from onnxperf.render.profile.changed import changed_tables
 from onnxperf.render.profile.diff_tables import (
     COMPARED,
     Times,
@@ -30,11 +32,12 @@ from onnxperf.render.profile.diff_tables import (
     times_of,
 )
 from onnxperf.render.profile.groups import side_names
-from onnxperf.render.profile.page import profile_facts
-from onnxperf.render.race.page import speedup_text, status_text
+from onnxperf.render.profile.page import measured_facts, profile_facts
+from onnxperf.render.profile.tables import estimator
+from onnxperf.render.race.page import status_text, verdict_of
 from onnxperf.render.race.sections import race_sections
 from onnxperf.wording.names import name_of
-from onnxperf.wording.numbers import count, grouped, mean_count, microseconds, ratio
+from onnxperf.wording.numbers import count, duration, grouped, mean_count, microseconds, ratio
 
 MIN_SHARE = 0.01
 """Nodes with a smaller share of the time are folded into one row."""
@@ -51,30 +54,57 @@ class Shown(NamedTuple):
 
 
 def diff_page(diff: Diff, screen: Shown, page: Shown, kinds: Sequence[DiffSum]) -> Page:
-    """A console shows the rows that matter, an HTML page all of them, and charts of `kinds` of nodes."""
-    facts = [set(profile_facts(profile)) for profile in (diff.before, diff.after)]
-    common = [fact for fact in profile_facts(diff.before) if fact in facts[1]]
+    """A console shows the rows that matter, an HTML page all of them, and equal nodes by their `kinds`."""
+    common, measured = (_common(diff, facts) for facts in (profile_facts, measured_facts))
     raced = race_line(diff.race) if diff.race is not None else ""
     interrupted = any(part.interrupted for part in (diff.before, diff.after, diff.race) if part is not None)
-    sources = [sources_table(diff, screen.sources, "screen"), *sources_charts(diff, page.sources)]
-    nodes = [nodes_table(diff, screen.nodes, on="screen"), *nodes_charts(diff, kinds)]
+    executed = [] if screen.sources else [nodes_table(diff, screen.nodes, on="screen")]  # each list once
     return [
-        Heading(f"{name_of(diff.before.model)} against {name_of(diff.after.model)}", common),
-        Section("Sides", [sides_table(diff), *([GAP, Line(raced, on="screen")] if raced else [])]),
+        Heading(*_heading(diff, common)),
+        Section("What changed", Later(lambda: [changed_tables(diff, page.sources, page.nodes, kinds)]), "page"),
+        Section("Sides", [sides_table(diff, "screen"), *([GAP, Line(raced)] if raced else [])], "screen"),
+        Section("Sides", [sides_table(diff, "page")], "page"),
         *(race_sections(diff.race) if diff.race is not None else []),
-        Section("Original nodes", sources),
-        Section("Operators", [*operators_charts(diff), *changes_charts(diff)], "page"),
-        Section("Executed nodes", [*nodes, nodes_table(diff, page.nodes, on="page")]),
-        *answered(diff.answer, diff.notes, interrupted),
+        Section("Original nodes", [sources_table(diff, screen.sources)], "screen"),
+        Section("Executed nodes", executed, "screen"),
+        *answered(
+            diff.answer,
+            diff.notes,
+            interrupted,
+            verdict_of(diff.race) if diff.race is not None else "",
+            _amount(diff),
+        ),
+        Foot([*measured, *dict.fromkeys(f"times: {estimator(each)}" for each in (diff.before, diff.after))]),
     ]
 
 
+def _amount(diff: Diff) -> Amount:
+    """Both times of a call, or of all nodes."""
+    calls = [each.unprofiled_ns for each in (diff.before, diff.after)]
+    if calls[0] and calls[1]:
+        return f"{duration(calls[0])} → {duration(calls[1])}", "a call"
+    before, after = (each.usual_nodes_us for each in (diff.before, diff.after))
+    return (f"{microseconds(before)} → {microseconds(after)}", "in nodes") if before and after else ("", "")
+
+
+def _heading(diff: Diff, facts: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """The sides; of one model under two settings, the model and then the sides."""
+    sides = f"{name_of(diff.before.model)} against {name_of(diff.after.model)}"
+    model = diff.race.model if diff.race is not None else ""
+    named = not model or diff.before.model in model or model in diff.before.model
+    return (sides, facts) if named else (name_of(model), [sides, *facts])
+
+
+def _common(diff: Diff, facts: Callable[[Profile], list[str]]) -> list[str]:
+    """Facts that are the same on both sides."""
+    after = facts(diff.after)
+    return [fact for fact in facts(diff.before) if fact in after]
+
+
 def race_line(race: Case) -> str:
-    """What the race without the profiler found about the second side."""
+    """Why the race without the profiler found nothing about the second side; what it found is the answer."""
     rival = next((subject for subject in race.subjects if subject.name != race.baseline), None)
-    if rival is None:
-        return ""
-    return f"Raced without the profiler: {status_text(rival) if rival.speedup is None else speedup_text(rival)}"
+    return f"Raced without the profiler: {status_text(rival)}" if rival is not None and rival.speedup is None else ""
 
 
 # ---------------------------------------------------------------- charts; a console has the tables next to them

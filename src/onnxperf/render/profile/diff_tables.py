@@ -27,13 +27,13 @@ from onnxperf.render.kit.column import (
 from onnxperf.render.kit.comparison import Compared, ratio_columns
 from onnxperf.render.kit.table import Footer, On, Table
 from onnxperf.render.profile.groups import inside, side_names
-from onnxperf.render.profile.tables import estimator, shapes_text
+from onnxperf.render.profile.tables import shapes_text
 from onnxperf.wording.names import name_of, shortened_apart
 from onnxperf.wording.nodes import renamed_text
 from onnxperf.wording.numbers import count, microseconds
 
 Times = tuple[float | None, float | None]
-"""Of both sides; None where a side executes nothing of it."""
+"""Of both sides; None if a side executes nothing of it."""
 Changed = DiffSum | SourceChange
 """What takes time on both sides, or on one of them."""
 
@@ -64,8 +64,8 @@ class _OneSide(NamedTuple):
     nodes: int
 
 
-def sides_table(diff: Diff) -> Table[_OneSide]:
-    """A row per side with its sums per iteration."""
+def sides_table(diff: Diff, on: On = "all") -> Table[_OneSide]:
+    """A row per side with its sums per iteration; a page has the times of a race below it."""
     columns: list[Column[_OneSide]] = [
         for_screens("", lambda row: row.sign, style=lambda row: _STYLES[row.sign]),
         for_screens("side", lambda row: row.profile.model, NAME, room=20),
@@ -79,7 +79,9 @@ def sides_table(diff: Diff) -> Table[_OneSide]:
     ]
     before = _OneSide("-", diff.before, sum(row.side != "+" for row in diff.rows))
     after = _OneSide("+", diff.after, sum(row.side != "-" for row in diff.rows))
-    return Table(columns, [before, after])
+    if on == "page" and diff.race is not None:
+        columns.pop()
+    return Table(columns, [before, after], on=on)
 
 
 def _time_in_nodes(row: _OneSide) -> str:
@@ -101,13 +103,13 @@ def times_of(row: Changed) -> Times:
 
 
 def change_us(times: Times) -> float:
-    """Below 0 where time was won."""
+    """Below 0 if the second side is faster."""
     before, after = times
     return (after or 0.0) - (before or 0.0)
 
 
 def ratio_of(before: float | None, after: float | None) -> float | None:
-    """How many times as fast the second side is."""
+    """Speedup of the second side."""
     return before / after if before is not None and after is not None and after > 0 else None
 
 
@@ -176,17 +178,13 @@ def _total(several: Iterable[Times], *names: str) -> Footer:
     return Footer({**dict.fromkeys(names, "total"), **sums})
 
 
-def _title(what: str, diff: Diff) -> str:
-    return f"Time per {what} ({', '.join(dict.fromkeys(map(estimator, (diff.before, diff.after))))})"
-
-
 # ---------------------------------------------------------------- original nodes
 
 
 def sources_table(diff: Diff, changes: Sequence[SourceChange], on: On = "all") -> Table[SourceChange]:
     """A row per group of original nodes, whatever each side executes for them; the rows add up to the nodes."""
     columns: list[Column[SourceChange]] = [
-        Column("label", "nodes of the original model", lambda row: row.label, NAME, room=24, folds=True),
+        Column("label", "original node", lambda row: row.label, NAME, room=24, folds=True),
         for_files("sources", lambda row: row.names),
         for_files("source_ops", lambda row: row.ops),
         for_files("before_executed", lambda row: row.before_executed),
@@ -198,7 +196,7 @@ def sources_table(diff: Diff, changes: Sequence[SourceChange], on: On = "all") -
     return Table(
         columns,
         changes,
-        _title("original node", diff),
+        "Time per original node",
         style=lambda row: "dim" if row.others or row.doubt else "",
         link=key_of,
         footers=[_total(map(times_of, changes), "label")],
@@ -297,7 +295,7 @@ def nodes_table(diff: Diff, sums: Sequence[DiffSum], per_iteration: bool = True,
         for_files("noise", lambda each: each.noise, FLAG),
     ]
     total = _total(map(times, sums), "op_name", "label")
-    return Table(columns, sums, _title("executed node", diff), _style, key_of, [total], on)
+    return Table(columns, sums, "Time per executed node", _style, key_of, [total], on)
 
 
 def labels_table(diff: Diff, per_iteration: bool = True) -> Table[DiffSum]:
@@ -319,6 +317,11 @@ def _of_one(text: Callable[[DiffRow], str]) -> Callable[[DiffSum], str]:
 def _operator(each: DiffSum) -> str:
     row = each.rows[0]
     return each.name if each.others else renamed_text(row.op_name, row.after_op_name)
+
+
+def node_names(each: DiffSum) -> str:
+    """A node with its names on both sides; small nodes together are a number."""
+    return each.name if each.others else _names(each.rows[0])
 
 
 def _names(row: DiffRow) -> str:

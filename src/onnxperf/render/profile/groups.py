@@ -1,4 +1,4 @@
-"""Groups of original nodes in words, which pages of a profile, a diff and an optimisation share."""
+"""Groups of original nodes in words, which pages of a profile, a diff and an optimization share."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def timeless_lines(groups: Iterable[SourceGroup]) -> list[str]:
 
 
 def gone(group: SourceGroup) -> list[str]:
-    """Original nodes that are not executed; a duplicate with the node that was kept."""
+    """Original nodes that are not executed; a duplicate with the kept node."""
     same = f" = {name_of(group.same_as)}" if group.same_as else ""
     return [f"{inside(group)}{name_of(name)}{same}" for name in group.sources]
 
@@ -42,11 +42,14 @@ def inside(group: SourceGroup | DiffRow) -> str:
 
 
 def side_names(diff: Diff) -> tuple[str, str]:
-    """What the sides are: models, or levels of one model; before and after only where nothing else sets them apart."""
+    """What the sides are: models, levels or values of a setting; before and after if nothing sets them apart."""
     sides = diff.before, diff.after
     names = [side.model for side in sides]
     levels = [f"{side.model}, {side.session.opt_level}" if side.session else side.model for side in sides]
     first, second = next((pair for pair in (names, levels) if pair[0] != pair[1]), ("before", "after"))
+    setting = first.partition("=")[0]
+    if setting and first.count("=") == second.count("=") == 1 and second.startswith(f"{setting}="):
+        return first.removeprefix(f"{setting}="), second.removeprefix(f"{setting}=")
     return first, second
 
 

@@ -21,6 +21,7 @@ from onnxperf.render.profile.columns import (
     limit_columns,
     others_footer,
     rows_of,
+    share_column,
     time_column,
     total_column,
     total_footer,
@@ -37,11 +38,13 @@ from onnxperf.render.profile.tables import (
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, microseconds, per_second, percent, ratio, significant
 
+MOST_OPERATORS = 10
+"""Operators that a screen has at least."""
 MOST_ROWS = 2_000
 """Rows of a table on a page."""
 _BARS = 16
 _LABELS = 6
-"""Nodes with a name beside their point."""
+"""Nodes with a name next to their point."""
 _TALL = 440
 _AROUND = (2.0, 3.0)
 """How far roofs reach beyond the outermost nodes, as a factor."""
@@ -50,15 +53,20 @@ _AROUND = (2.0, 3.0)
 # ---------------------------------------------------------------- tables
 
 
-def headroom_tables(profile: Profile, top: int = MOST_ROWS) -> list[Table[Any]]:
+def headroom_tables(profile: Profile, top: int = MOST_ROWS, with_sources: bool = True) -> list[Table[Any]]:
     """Per operator, then what could win the most; none in a profile without limits."""
-    if profile.headroom is None:
+    if not has_headroom(profile):
         return []
-    tables = [_operators_table(profile)]
+    tables = [_operators_table(profile, max(top, MOST_OPERATORS))]
     if top:
         tables += [costly_headroom_table(profile, top), _modules_table(profile, top)]
-        tables += [_sources_table(profile, top)] if _is_changed(profile) else []
+        tables += [_sources_table(profile, top)] if with_sources and _is_changed(profile) else []
     return [table for table in tables if table.rows]
+
+
+def has_headroom(profile: Profile) -> bool:
+    """Whether something is known of what could be won."""
+    return profile.headroom is not None and any(each.is_judged for each in profile.headroom.nodes)
 
 
 def headroom_table(profile: Profile) -> Table[Timed[NodeTime]]:
@@ -69,24 +77,25 @@ def headroom_table(profile: Profile) -> Table[Timed[NodeTime]]:
 def costly_headroom_table(profile: Profile, top: int) -> Table[Timed[NodeTime]]:
     """The nodes that could win the most."""
     rows = _ranked(profile, "nodes")
-    table = _table("The nodes that could win the most", [*node_columns(), time_column()], rows, top)
+    table = _table(
+        "The nodes that could win the most", [*node_columns(), time_column(), share_column(profile)], rows, top
+    )
     known = {column.key for column in table.columns}
     more = [column for column in nodes_table(profile).columns if column.key not in known]
     return table._replace(columns=[*table.columns, *files_only(more)])
 
 
-def _operators_table(profile: Profile) -> Table[Any]:
+def _operators_table(profile: Profile, top: int) -> Table[Any]:
     rows = _ranked(profile, "operators")
-    title = "Headroom per operator (at best, against the peaks of this machine)"
-    return _table(title, [*operator_columns(), time_column()], rows, len(rows))._replace(
-        footers=[total_footer(rows_of(profile, "nodes"))]
-    )
+    title = "Time per operator, and what could be won at best on this machine"
+    table = _table(title, [*operator_columns(), time_column(), share_column(profile)], rows, top)
+    return table._replace(footers=[*others_footer(rows[top:]), total_footer(rows_of(profile, "nodes"))])
 
 
 def _modules_table(profile: Profile, top: int) -> Table[Any]:
     """Those inside are counted in each, so that rows do not add up."""
     columns = [*module_columns(), total_column("time")._replace(width=0)]
-    table = _table("Headroom per module, modules inside included", columns, _ranked(profile, "modules"), top)
+    table = _table("What could be won per module, those inside included", columns, _ranked(profile, "modules"), top)
     return table._replace(footers=[])
 
 
@@ -94,7 +103,7 @@ def _sources_table(profile: Profile, top: int) -> Table[Any]:
     rows = [row for row in _ranked(profile, "sources") if row.timed.group.kind not in TIMELESS]
     name, kind = source_columns()
     columns = [name._replace(text=_original_or_inserted), kind, time_column()]
-    return _table("Headroom in the original model", columns, rows, top)
+    return _table("What could be won in the original model", columns, rows, top)
 
 
 def _original_or_inserted(row: Timed[SourceTime]) -> str:
@@ -138,12 +147,17 @@ def roofline_charts(profile: Profile) -> list[Chart]:
     if headroom is None:
         return []
     rows = _ranked(profile, "nodes")
-    placed = list(filter(_has_speed, rows))
     winning = [row for row in rows if _limit(row).could_win_us > 0]
-    return [
-        *([_roofline(profile, headroom, rows, placed)] if placed else []),
-        *([_could_win(profile, headroom, rows, winning)] if winning else []),
-    ]
+    return [*roofline_chart(profile), *([_could_win(profile, headroom, rows, winning)] if winning else [])]
+
+
+def roofline_chart(profile: Profile) -> list[Chart]:
+    """Nodes below the roofs of the machine; a page has what each could gain in its tables."""
+    if profile.headroom is None:
+        return []
+    rows = _ranked(profile, "nodes")
+    placed = list(filter(_has_speed, rows))
+    return [_roofline(profile, profile.headroom, rows, placed)] if placed else []
 
 
 def _roofline(
@@ -164,7 +178,7 @@ def _roofline(
         f"Speed of {count(len(shown), 'node')} over their operations per byte, below what this machine reaches with "
         f"{count(peaks.threads, 'thread')}: {significant(peaks.gflop_per_s)} GFLOP/s of arithmetic, "
         f"{significant(peaks.memory_gb_per_s)} GB/s from memory. The area of a point is its time; "
-        f"{percent(headroom.near_share)} of the time is within 1.5x of its limit."
+        f"{percent(headroom.near_share)} of the time is within 1.5× of its limit."
     )
     if hidden:
         share = sum(_limit(row).time_us for row in hidden) / (headroom.whole.time_us or 1.0)

@@ -28,6 +28,7 @@ from onnxperf.wording.names import capital, name_of
 from onnxperf.wording.numbers import grouped, size
 
 TOP = 10
+IN_USE, LIVE = "in use", "packed weights + live set"
 _NAMED = 24
 """Up to so many nodes have their names written below the axis."""
 _ZOOMS = 60
@@ -100,7 +101,7 @@ def memory_label(node: NodeMemory) -> str:
 # ---------------------------------------------------------------- the curve
 
 
-class _Curve(NamedTuple):
+class MemoryCurve(NamedTuple):
     """A size of every node."""
 
     name: str
@@ -116,8 +117,8 @@ def memory_charts(record: NodeMemories, keys: Sequence[str] = ()) -> list[Chart]
         return []
     keys = keys or [link(node.path, node.name) for node in nodes]
     highest = max(range(len(nodes)), key=lambda at: nodes[at].in_use_bytes or 0)
-    peak, kept = nodes[highest], _thinned(nodes)
-    curves = _curves(record)
+    peak, kept = nodes[highest], thinned(nodes)
+    curves = memory_curves(record)
     sizes = [value for curve in curves for node in nodes if (value := curve.of(node)) is not None]
     picture = Plot(
         x=_nodes_axis(nodes),
@@ -139,15 +140,11 @@ def memory_charts(record: NodeMemories, keys: Sequence[str] = ()) -> list[Chart]
         spans=_before_nodes(record),
         zooms=len(nodes) > _ZOOMS,
     )
-    held = max((node.held_bytes or 0 for node in nodes), default=0)
-    summary = (
-        f"Memory of onnxruntime's arena over the nodes of inference {grouped(record.iteration)}: the most in use is "
-        f"{size(peak.in_use_bytes)}, when {memory_label(peak)} ends. {_levels_text(record, held)}"
-    )
+    summary = f"Over the nodes of inference {grouped(record.iteration)}. {memory_summary(record)}"
     return [chart("Memory per node", summary, picture, _drawn_table(nodes, keys), on="page")]
 
 
-def _curves(record: NodeMemories) -> list[_Curve]:
+def memory_curves(record: NodeMemories) -> list[MemoryCurve]:
     """What the trace has; with an arena that holds much more, what is used would be a line along the axis."""
     nodes, loaded = record.nodes, record.loaded_bytes or 0
     used = max((node.in_use_bytes or 0 for node in nodes), default=0)
@@ -157,9 +154,13 @@ def _curves(record: NodeMemories) -> list[_Curve]:
         return None if node.live_bytes is None else loaded + node.live_bytes
 
     every = [
-        _Curve("in use", BLUE, "solid", lambda node: node.in_use_bytes),
-        _Curve("packed weights + live set", GREEN, "dotted", live),
-        *([_Curve("held by the arena", GREY, "dashed", lambda node: node.held_bytes)] if held <= _FAR * used else []),
+        MemoryCurve(IN_USE, BLUE, "solid", lambda node: node.in_use_bytes),
+        MemoryCurve(LIVE, GREEN, "dotted", live),
+        *(
+            [MemoryCurve("held by the arena", GREY, "dashed", lambda node: node.held_bytes)]
+            if held <= _FAR * used
+            else []
+        ),
     ]
     return [curve for curve in every if any(curve.of(node) is not None for node in nodes)]
 
@@ -185,6 +186,16 @@ def _before_nodes(record: NodeMemories) -> list[PlotSpan]:
     return [span for span in spans if span.high > span.low]
 
 
+def memory_summary(record: NodeMemories) -> str:
+    """The peak of onnxruntime's arena, what is in use before any node runs, and what the arena held."""
+    peak = max(record.nodes, key=lambda node: node.in_use_bytes or 0)
+    held = max((node.held_bytes or 0 for node in record.nodes), default=0)
+    words = (
+        f"Memory of onnxruntime's arena: the most in use is {size(peak.in_use_bytes)}, when {memory_label(peak)} ends."
+    )
+    return f"{words} {_levels_text(record, held)}".strip()
+
+
 def _levels_text(record: NodeMemories, held: int) -> str:
     loaded, base = record.loaded_bytes, record.base_bytes
     said = [] if loaded is None else [f"packed weights take {size(loaded)}"]
@@ -193,9 +204,9 @@ def _levels_text(record: NodeMemories, held: int) -> str:
     return f"{capital('; '.join(said))}." if said else ""
 
 
-def _thinned(nodes: Sequence[NodeMemory]) -> list[int]:
+def thinned(nodes: Sequence[NodeMemory], most: int = _MOST_POINTS) -> list[int]:
     """Places of the points that are drawn: all of them, or the highest of each few neighbors."""
-    few = max(-(-len(nodes) // _MOST_POINTS), 1)
+    few = max(-(-len(nodes) // most), 1)
     groups = (range(at, min(at + few, len(nodes))) for at in range(0, len(nodes), few))
     return [max(several, key=lambda at: nodes[at].in_use_bytes or 0) for several in groups]
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from onnxperf.records.profile import Optimization, SourceGroup
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BLUE, GREY, Chart
-from onnxperf.render.kit.column import NAME, TEXT, WHOLE, Column, for_files
+from onnxperf.render.kit.column import NAME, TEXT, WHOLE, Column, change_column, for_files
 from onnxperf.render.kit.machine import cpu_text, runtime_texts
 from onnxperf.render.kit.page import GAP, Heading, Line, Page, Section, answered
 from onnxperf.render.kit.table import Footer, Table
@@ -61,13 +61,14 @@ def _facts(record: Optimization) -> list[str]:
 
 def counts_table(record: Optimization) -> Table[OperatorCount]:
     """Nodes per operator type before and after, the largest change first, and their sums."""
+    rows = _counts(record)
     columns: list[Column[OperatorCount]] = [
         Column("op_name", "operator", lambda row: row.op_name, NAME, room=20),
         Column("before", "before", lambda row: row.before, WHOLE),
         Column("after", "after", lambda row: row.after, WHOLE),
         Column("change", "change", lambda row: row.change, WHOLE._replace(text=signed)),
+        change_column(lambda row: row.before, lambda row: row.after, rows),
     ]
-    rows = _counts(record)
     before, after = sum(row.before for row in rows), sum(row.after for row in rows)
     total = Footer({"": "total", "before": before, "after": after, "change": after - before})
     return Table(columns, rows, style=lambda row: "" if row.change else "dim", footers=[total])
@@ -122,7 +123,7 @@ def _original(group: SourceGroup) -> str:
 
 
 def _executed(group: SourceGroup) -> str:
-    """The executed nodes; of a duplicate the one that was kept."""
+    """The executed nodes; of a duplicate the one kept."""
     kept = f"= {name_of(group.same_as)}" if group.same_as else ""
     return members(group.executed_ops, group.executed) if group.executed else kept
 
@@ -143,7 +144,7 @@ def _groups(record: Optimization, most: int | None) -> Iterator[Line]:
 
 def _became(group: SourceGroup) -> str:
     before, after = nodes_text(group.sources, group.source_ops), nodes_text(group.executed, group.executed_ops)
-    return f"{inside(group)}{f'{before} -> {after}' if before else after}"
+    return f"{inside(group)}{f'{before} → {after}' if before else after}"
 
 
 _HEADINGS = {"fused": "Fused", "inserted": "Inserted", **TIMELESS, "unattributed": "Of unknown origin"}

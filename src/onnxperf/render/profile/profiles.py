@@ -10,9 +10,9 @@ from onnxperf.records.profile import Profile
 from onnxperf.records.profiles import Profiles
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BLUE, GREY, Chart, colors_of, microsecond_unit
-from onnxperf.render.kit.column import NAME, US, Column
+from onnxperf.render.kit.column import NAME, US, Column, change_column
 from onnxperf.render.kit.machine import cpu_text
-from onnxperf.render.kit.page import Heading, Page, Section, answered
+from onnxperf.render.kit.page import Heading, Later, Page, Section, answered
 from onnxperf.render.kit.table import Footer, Table
 from onnxperf.render.profile.charts import ELSEWHERE
 from onnxperf.render.profile.columns import Timed
@@ -44,9 +44,19 @@ def profiles_page(record: Profiles) -> Page:
     facts = [*cpu, count(len(record.variants), "variant"), *_iterations(record)]
     return [
         Heading(record.model, facts),
-        Section("Variants", [*whole_charts(record), *operators_charts(record)]),
+        Section("Variants", [shown_operators_table(record)] if record.operators else [], "screen"),
+        Section("Variants", Later(lambda: _on_page(record)), "page"),
         *answered(record.answer, record.notes, record.interrupted),
     ]
+
+
+def _on_page(record: Profiles) -> list[Any]:
+    """Two variants with each change in its row; of more, a bar for each."""
+    if len(record.variants) != 2:
+        return [*whole_charts(record), *(each._replace(on="page") for each in operators_charts(record))]
+    table = shown_operators_table(record)
+    before, after = (_time_under(each.model) for each in record.variants)
+    return [table._replace(columns=[*table.columns, change_column(before, after, table.rows)])] if table.rows else []
 
 
 def _iterations(record: Profiles) -> list[str]:

@@ -28,7 +28,7 @@ from onnxperf.render.profile.columns import (
     total_footer,
 )
 from onnxperf.render.profile.groups import TIMELESS, inside, members
-from onnxperf.wording.labels import types_text
+from onnxperf.wording.labels import sizes_texts
 from onnxperf.wording.names import first_of, name_of
 from onnxperf.wording.numbers import grouped
 
@@ -66,7 +66,7 @@ def operators_table(profile: Profile, per_iteration: bool = False) -> Table[Time
         *files_only(limit_columns(rows)),
     ]
     footers = [total_footer(rows_of(profile, "nodes"), per_iteration)]
-    return Table(columns, rows, f"Time per operator ({estimator(profile)})", link=_key, footers=footers)
+    return Table(columns, rows, "Time per operator", link=_key, footers=footers)
 
 
 def operator_columns() -> list[Column[Timed[OperatorTime]]]:
@@ -96,7 +96,7 @@ def nodes_table(
     kept = rows_of(profile, "nodes") if rows is None else rows
     columns = [*_node_columns(profile, kept, per_iteration), *files_only(limit_columns(kept))]
     footers = [total_footer(kept, per_iteration)]
-    return Table(columns, kept, f"Time per node ({estimator(profile)})", link=_key, footers=footers)
+    return Table(columns, kept, "Time per node", link=_key, footers=footers)
 
 
 def costly_nodes_table(profile: Profile, top: int, title: str) -> Table[Timed[NodeTime]]:
@@ -106,9 +106,7 @@ def costly_nodes_table(profile: Profile, top: int, title: str) -> Table[Timed[No
     shown = [rows[place]._replace(name=_indented(profile.nodes[place], depth)) for place, depth in tree]
     known = {place for place, _ in tree}
     others = [row for place, row in enumerate(rows) if place not in known]
-    return nodes_table(profile, rows=shown)._replace(
-        title=f"{title} ({estimator(profile)})", footers=[*others_footer(others), total_footer(rows)]
-    )
+    return nodes_table(profile, rows=shown)._replace(title=title, footers=[*others_footer(others), total_footer(rows)])
 
 
 def node_columns() -> list[Column[Timed[NodeTime]]]:
@@ -127,7 +125,8 @@ def _node_columns(
     return [
         *node_columns(),
         Column("provider", "provider", lambda row: row.timed.provider, TEXT, 80, text=_provider(several), room=4),
-        for_screens("shapes", lambda row: shapes_text(row.timed), TEXT, width=80, style="dim", room=18),
+        for_screens("inputs", lambda row: sizes_texts(row.timed.inputs), TEXT, width=140, style="dim", room=18),
+        for_screens("output", lambda row: output_text(row.timed), TEXT, width=80, style="dim", room=12),
         calls_column(),
         time_column("self" if has_bodies else "time"),
         total_column("total", None if has_bodies else lambda _: ""),
@@ -176,12 +175,15 @@ def _module(row: Timed[NodeTime]) -> str:
     return name_of(row.timed.module) if row.timed.module else ""
 
 
+def output_text(node: NodeTime) -> str:
+    """What a node computes, as `1×64×8×8`; whether this is one of several combinations of shapes."""
+    text = sizes_texts(node.outputs)
+    return f"{text} (1 of {node.shapes})" if text and node.shapes > 1 else text
+
+
 def shapes_text(node: NodeTime | DiffRow) -> str:
-    """Types and shapes as `f-1x3x8x8,f-64 -> f-1x64x8x8`; whether these are one combination of several."""
-    if not node.inputs and not node.outputs:
-        return ""
-    text = f"{types_text(node.inputs)} -> {types_text(node.outputs)}".strip()
-    return f"{text} (1 of {node.shapes})" if isinstance(node, NodeTime) and node.shapes > 1 else text
+    """Shapes as `1×3×8×8, 64 → 1×64×8×8`."""
+    return " → ".join(filter(None, map(sizes_texts, (node.inputs, node.outputs))))
 
 
 def costly_tree(nodes: Sequence[NodeTime], top: int) -> list[tuple[int, int]]:
@@ -231,8 +233,7 @@ def modules_table(profile: Profile, per_iteration: bool = False, top: int | None
     # What is inside of the others is in the totals above.
     others = [footer._replace(values={**footer.values, "share": None}) for footer in others_footer(left)]
     footers = [*others, *_without_module(nodes, per_iteration), total_footer(nodes, per_iteration)]
-    title = f"Time per module ({estimator(profile)})"
-    return Table(columns, _below_each_other(shown), title, link=_key, footers=footers)
+    return Table(columns, _below_each_other(shown), "Time per module", link=_key, footers=footers)
 
 
 def module_columns() -> list[Column[Timed[ModuleTime]]]:
@@ -279,12 +280,22 @@ def sources_table(profile: Profile, per_iteration: bool = False) -> Table[Timed[
 
 
 def costly_sources_table(profile: Profile, top: int) -> Table[Timed[SourceTime]]:
-    """The most costly groups of original nodes; without rows where the optimizer changed nothing."""
+    """The most costly groups of original nodes that the optimizer changed, and all others together."""
+    timed = timed_sources(profile)
+    kept = [row for row in timed if row.timed.group.kind == "kept"]
+    changed = [row for row in timed if row.timed.group.kind != "kept"]
+    shown, left = changed[:top], changed[top:]
+    footers = [*others_footer(left), *others_footer(kept, "as written"), total_footer(timed)]
+    return _sources_table(profile, shown)._replace(footers=footers if changed else [])
+
+
+def all_sources_table(profile: Profile, top: int) -> Table[Timed[SourceTime]]:
+    """The most costly groups of original nodes, changed or not; without rows if the optimizer changed nothing."""
     timed = timed_sources(profile)
     if all(row.timed.group.kind == "kept" for row in timed):
         timed = []
-    shown, left = timed[:top], timed[top:]
-    return _sources_table(profile, shown)._replace(footers=[*others_footer(left), total_footer(timed)])
+    table = _sources_table(profile, timed[:top])
+    return table._replace(footers=[*others_footer(timed[top:]), total_footer(timed)])
 
 
 def timed_sources(profile: Profile) -> list[Timed[SourceTime]]:
@@ -309,15 +320,13 @@ def _sources_table(
         *sum_columns(per_iteration, with_bodies=False),
         *files_only(limit_columns(rows)),
     ]
-    title = f"In the original model ({estimator(profile)})"
-    return Table(columns, rows, title, link=_key, footers=[total_footer(rows, per_iteration)])
+    return Table(columns, rows, "In the original model", link=_key, footers=[total_footer(rows, per_iteration)])
 
 
 def source_columns() -> list[Column[Timed[SourceTime]]]:
     """What a group of original nodes is, and what became of it."""
-    heading = "nodes of the original model"
     return [
-        Column("sources", heading, lambda row: row.timed.group.sources, TEXT, text=_original, room=18),
+        Column("sources", "original nodes", lambda row: row.timed.group.sources, TEXT, text=_original, room=18),
         Column("kind", "kind", lambda row: row.timed.group.kind),
     ]
 

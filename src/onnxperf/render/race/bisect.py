@@ -10,7 +10,7 @@ from onnxperf.records.comparison import Comparison
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BLUE, GREEN, GREY, ORANGE, RED, Chart, microsecond_unit
 from onnxperf.render.charts.forest import forest_chart
-from onnxperf.render.kit.column import BYTES, FACTOR, NAME, NS, TEXT, US, Column, Format, field_columns
+from onnxperf.render.kit.column import BYTES, FACTOR, NAME, NS, TEXT, US, Column, Format, change_column, field_columns
 from onnxperf.render.kit.comparison import Compared, ratio_columns
 from onnxperf.render.kit.machine import cpu_text
 from onnxperf.render.kit.page import Heading, Page, Part, Section, answered
@@ -44,9 +44,18 @@ def bisect_page(record: Bisection) -> Page:
         Heading(record.model, [*facts, *cpu]),
         Section("Comparisons", steps),
         Section("Operators behind it", operators_charts(record), "page"),
-        *answered(record.answer, record.notes, record.interrupted),
+        *answered(record.answer, record.notes, record.interrupted, _verdict(record)),
         *(cases_sections(raced, "Races") if raced else []),
     ]
+
+
+def _verdict(record: Bisection) -> str:
+    """What the last comparison says of a cause, or why there is none."""
+    if record.outcome not in ("found", "range"):
+        return {"same": "equivalent", "other way": ""}.get(record.outcome, "undecided")
+    if record.by == "accuracy":
+        return "differs"
+    return "slower" if (record.steps[-1].ratio or 1.0) > 1 else "faster"
 
 
 def _numbered(record: Bisection) -> list[NumberedStep]:
@@ -132,6 +141,7 @@ def operators_table(record: Bisection) -> Table[OperatorChange]:
         Column("op_name", "operator", attrgetter("op_name"), NAME),
         Column("before_us", "before", attrgetter("before_us"), US),
         Column("after_us", "after", attrgetter("after_us"), US),
+        change_column(attrgetter("before_us"), attrgetter("after_us"), record.operators),
     ]
     return Table(columns, record.operators)
 

@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from onnxperf.records.race import P90_CALLS, P99_CALLS, Case, Subject
-from onnxperf.render.charts.base import PERCENT, Axis, Chart, axis_of, chosen_chart, named_axis, time_unit
+from onnxperf.render.charts.base import PERCENT, Chart, axis_of, chosen_chart, named_axis, time_unit
 from onnxperf.render.charts.plot import Plot, Series, with_rounded
 from onnxperf.render.kit.column import NAME, NS, WHOLE, Column, for_screens
 from onnxperf.render.kit.table import Table
@@ -115,7 +115,7 @@ def _histogram(row: _Calls, edges: Sequence[float], look: Look) -> Series:
         Series(
             name=name_of(row.subject.name),
             xs=[edges[0], *edges],
-            ys=[0.0, *shares, 0.0],
+            ys=_without_floor([0.0, *shares, 0.0]),
             color=look.color,
             symbol=look.symbol,
             shape="area",
@@ -124,12 +124,18 @@ def _histogram(row: _Calls, edges: Sequence[float], look: Look) -> Series:
     )
 
 
+def _without_floor(shares: Sequence[float]) -> list[float | None]:
+    """Without what is zero between its neighbors: a line along the axis would hide those of others."""
+    around = zip([0.0, *shares], shares, [*shares[1:], 0.0], strict=False)
+    return [share if before or share or after else None for before, share, after in around]
+
+
 # ---------------------------------------------------------------- percentiles
 
 
 def percentile_chart(cases: Mapping[str, Case]) -> list[Chart]:
     """The fastest call, the median, the 90th and the 99th percentile, and the slowest call of each subject."""
-    rows = [row for row in raced(cases) if any(_values(row.subject))]
+    rows = [row for row in raced(cases) if _has_values(row.subject)]
     looks = looks_of(cases.values())
     pictures = {label: _lines(case, looks) for label, case in cases.items() if any(map(_has_values, case.subjects))}
     summary = (
@@ -140,25 +146,28 @@ def percentile_chart(cases: Mapping[str, Case]) -> list[Chart]:
     return chosen_chart("Percentiles", summary, pictures, part_table(rows, columns), CASE)
 
 
-def _values(subject: Subject) -> list[float | None]:
-    found = (getattr(subject, key) for key in _PERCENTILES.values())
-    return [ns if ns is not None and math.isfinite(ns) and ns > 0 else None for ns in found]
+def _values(subject: Subject) -> dict[str, float | None]:
+    found = {name: getattr(subject, key) for name, key in _PERCENTILES.items()}
+    return {name: ns if ns is not None and math.isfinite(ns) and ns > 0 else None for name, ns in found.items()}
 
 
 def _has_values(subject: Subject) -> bool:
-    return any(_values(subject))
+    return any(_values(subject).values())
 
 
 def _lines(case: Case, looks: Mapping[str, Look]) -> Plot:
-    series = [_line(each, looks[each.name]) for each in case.subjects if _has_values(each)]
+    subjects = [each for each in case.subjects if _has_values(each)]
+    # What no subject has, because it had too few calls, has no place.
+    known = [name for name in _PERCENTILES if any(_values(each)[name] for each in subjects)]
+    series = [_line(each, known, looks[each.name]) for each in subjects]
     times = [ns for each in series for ns in each.ys if ns is not None]
-    x: Axis = named_axis(list(_PERCENTILES))
-    return Plot(x=x, y=axis_of("time of a call", times, time_unit([min(times)])), series=series, tall=320)
+    unit = time_unit([(min(times) * max(times)) ** 0.5])
+    return Plot(x=named_axis(known), y=axis_of("time of a call", times, unit), series=series, tall=320)
 
 
-def _line(subject: Subject, look: Look) -> Series:
-    named = zip(_PERCENTILES, _values(subject), strict=True)
-    known = [(place, name, ns) for place, (name, ns) in enumerate(named) if ns is not None]
+def _line(subject: Subject, names: Sequence[str], look: Look) -> Series:
+    values = _values(subject)
+    known = [(place, name, ns) for place, name in enumerate(names) if (ns := values[name]) is not None]
     return with_rounded(
         Series(
             name=name_of(subject.name),

@@ -8,11 +8,12 @@ from typing import Any
 from onnxperf.records.check import Check, Difference
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BLUE, LOG_FROM, RED, Chart
-from onnxperf.render.kit.column import FLAG, NAME, NUMBER, WHOLE, Column, Format, for_files
+from onnxperf.render.kit.column import FLAG, NAME, NUMBER, WHOLE, Column, Format, bar_column, for_files
 from onnxperf.render.kit.page import GAP, Heading, Line, Page, Section, answered
 from onnxperf.render.kit.table import Table
 from onnxperf.wording.names import name_of, with_reasons
-from onnxperf.wording.numbers import count, grouped, significant
+from onnxperf.wording.numbers import NOTHING, count, grouped, significant
+from onnxperf.wording.verdicts import faced, sign_of
 
 MOST_OUTPUTS = 40
 """Outputs that the chart shows, those that differ most; the table has all."""
@@ -31,8 +32,13 @@ def check_page(check: Check, answer: str) -> Page:
     return [
         Heading(check.model, check_facts(check)),
         Section("Differences by output", differences_parts(check)),
-        *answered(answer, check.notes),
+        *answered(answer, check.notes, verdict=verdict_of(check)),
     ]
+
+
+def verdict_of(check: Check) -> str:
+    """What the answer rests on."""
+    return "undecided" if check.undecided else "passed" if check.equal else "differs"
 
 
 def check_facts(check: Check) -> list[str]:
@@ -53,20 +59,35 @@ def differences_parts(check: Check) -> list[Any]:
 
 
 def differences_table(check: Check) -> Table[Difference]:
-    """A row per output; those that differ are red."""
-    return Table(DIFFERENCE, check.outputs, style=lambda row: "" if row.equal else "red")
+    """A row per output; those that differ are yellow, as everywhere."""
+    return Table(
+        [*DIFFERENCE, bar_column(lambda row: row.max_absolute, check.outputs)],
+        check.outputs,
+        style=lambda row: "" if row.equal else "yellow",
+    )
+
+
+def _verdict(difference: Difference) -> str:
+    return faced("differs") if not difference.equal else f"{sign_of('passed')} agrees"
+
+
+def _how_many(difference: Difference) -> str:
+    """Of elements that could be compared."""
+    if not difference.equal and not difference.differing:
+        return NOTHING
+    return f"{grouped(difference.differing)} of {grouped(difference.elements)}"
 
 
 DIFFERENCE: list[Column[Difference]] = [
     Column("name", "output", lambda row: row.name, NAME, room=16),
-    Column("equal", "equal", lambda row: row.equal, FLAG),
+    Column("equal", "", lambda row: row.equal, FLAG, text=_verdict, untitled=True),
     for_files("elements", lambda row: row.elements, WHOLE),
     Column(
         "differing",
         "differing",
         lambda row: row.differing,
         WHOLE,
-        text=lambda row: f"{grouped(row.differing)} of {grouped(row.elements)}",
+        text=_how_many,
     ),
     for_files("differs_by", lambda row: row.differs_by, NUMBER),
     for_files("differs_at", lambda row: row.differs_at),
@@ -116,6 +137,6 @@ def _words(output: Difference) -> str:
     texts = [
         significant(output.max_absolute or 0.0),
         f"relative {significant(relative)}" if relative is not None and math.isfinite(relative) else "",
-        f"{grouped(output.differing)} of {count(output.elements, 'element')} beyond the tolerances",
     ]
-    return ", ".join(filter(None, texts))
+    beyond = f"{grouped(output.differing)} of {count(output.elements, 'element')} beyond the tolerances"
+    return f"{', '.join(filter(None, texts))}{', ' if output.differing else chr(10)}{beyond}"

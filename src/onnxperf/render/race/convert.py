@@ -10,9 +10,10 @@ from onnxperf.records.convert import Conversion
 from onnxperf.records.options import Signature
 from onnxperf.render.charts.base import Chart
 from onnxperf.render.kit.column import NAME, Column, for_files
-from onnxperf.render.kit.page import GAP, Heading, Page, Section, answered
+from onnxperf.render.kit.page import GAP, Heading, Line, Page, Section, answered
 from onnxperf.render.kit.table import Table
 from onnxperf.render.race.check import DIFFERENCE, check_facts, differences_charts, differences_parts
+from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, size
 
 
@@ -36,8 +37,14 @@ def conversion_page(record: Conversion, answer: str) -> Page:
         Heading(record.model, conversion_facts(record)),
         Section("Inputs and outputs", [interface_table(record)]),
         Section("Differences by output", list(_differences(record))),
-        *answered(answer, record.notes),
+        *answered(answer, record.notes, verdict=_verdict(record)),
     ]
+
+
+def _verdict(record: Conversion) -> str:
+    if not record.checks:
+        return ""
+    return "passed" if all(check.equal for check in record.checks) else "differs"
 
 
 def conversion_facts(record: Conversion) -> list[str]:
@@ -77,7 +84,7 @@ def shape_text(signature: Signature) -> str:
     """A shape with the names of its dimensions; free ones without a name are question marks."""
     if signature.shape is None:
         return ""
-    return " x ".join("?" if each is None else str(each) for each in signature.shape) or "a scalar"
+    return "×".join("?" if each is None else str(each) for each in signature.shape) or "a scalar"
 
 
 def _differences(record: Conversion) -> Iterator[Any]:
@@ -86,7 +93,11 @@ def _differences(record: Conversion) -> Iterator[Any]:
         if check.equal:
             yield from (chart._replace(on="page") for chart in differences_charts(check))
         else:
-            yield from (GAP, Heading(check.model, check_facts(check)), *differences_parts(check))
+            yield from (
+                GAP,
+                Line(" · ".join([name_of(check.model), *check_facts(check)]), "bold"),
+                *differences_parts(check),
+            )
 
 
 def _kind(signature: Signature) -> str:

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from onnxperf.records.doctor import MachineReport
 from onnxperf.records.headroom import Bandwidth, Peaks
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BLUE, ORANGE, Chart, axis_of, chart, colors_of, size_unit
 from onnxperf.render.charts.plot import Plot, Series, with_rounded
-from onnxperf.render.kit.column import BYTES, RATE, WHOLE, Column
-from onnxperf.render.kit.machine import machine_facts, noise_text
-from onnxperf.render.kit.page import Page, Section, answered
+from onnxperf.render.kit.column import BYTES, RATE, WHOLE, Column, bar_column
+from onnxperf.render.kit.machine import FROZEN, machine_facts, noise_text
+from onnxperf.render.kit.page import Page, Section, Warn, answered
 from onnxperf.render.kit.table import On, Table
 from onnxperf.wording.numbers import count, per_second, size
 
 Fact = tuple[str, str]
+_THREADS_OF = "threads of "
+"""How rows about libraries begin."""
 Rate = tuple[Peaks, Bandwidth]
 """What a number of threads reached with arrays of one size."""
 
 
 def doctor_page(report: MachineReport) -> Page:
     """All facts in two columns, and what they mean; a page has those of the machine below, as that of any result."""
+    answer, *warnings = report.answer.splitlines() or [""]
     charts = [each._replace(on="page") for each in (*bandwidth_charts(report), *arithmetic_charts(report))]
     return [
-        Section("Facts", [facts_table(report, "screen"), _table(_own_facts(report), "page")]),
+        Section("Facts", [_table(_in_short(facts_table(report).rows), "screen"), _table(_own_facts(report), "page")]),
         Section("Peaks", charts),
-        *answered(report.answer, interrupted=report.interrupted),
+        *answered(answer, interrupted=report.interrupted),
+        *map(Warn, warnings),
     ]
 
 
@@ -51,6 +56,7 @@ def arithmetic_table(report: MachineReport) -> Table[Peaks]:
         Column("threads", "threads", lambda row: row.threads, WHOLE),
         Column("gflop_per_s", "float32 GFLOP/s", lambda row: row.gflop_per_s, RATE),
         Column("int8_gop_per_s", "int8 GOP/s", lambda row: row.int8_gop_per_s, RATE),
+        bar_column(lambda row: row.gflop_per_s, report.peaks),
     ]
     return Table(columns, report.peaks)
 
@@ -100,10 +106,28 @@ def _own_facts(report: MachineReport) -> list[Fact]:
     return [*report.rows.items(), *noise]
 
 
-def _table(facts: list[Fact], on: On) -> Table[Fact]:
+def _in_short(facts: Sequence[Fact]) -> list[Fact]:
+    """All threads in one row, and nothing that is as usual."""
+    found = dict(facts)
+    if found.get("idle workers") == FROZEN:
+        del found["idle workers"]
+    python = found.pop("Python", "")
+    found["system"] = ", ".join(filter(None, [found.get("system", ""), python and f"Python {python}"]))
+    threads = {name: text for name, text in found.items() if name.startswith(_THREADS_OF)}
+    shown: dict[str, str] = {}
+    for name, text in found.items():
+        if name in threads:
+            several = (f"{each.removeprefix(_THREADS_OF)} {number}" for each, number in threads.items())
+            shown.setdefault("threads", "; ".join(several))
+        else:
+            shown[name] = text
+    return list(shown.items())
+
+
+def _table(facts: Sequence[Fact], on: On) -> Table[Fact]:
     columns: list[Column[Fact]] = [
-        Column("fact", "fact", lambda row: row[0], style="bold"),
-        Column("value", "value", lambda row: row[1], room=24, folds=True),
+        Column("fact", "fact", lambda row: row[0], style="bold", untitled=True),
+        Column("value", "value", lambda row: row[1], room=24, folds=True, untitled=True),
     ]
     return Table(columns, facts, on=on)
 

@@ -15,13 +15,13 @@ from onnxperf.records.race import Subject
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BLUE, GREEN, ORANGE, Chart, time_unit
 from onnxperf.render.charts.forest import forest_chart
-from onnxperf.render.kit.column import NAME, RATIO, Column, Format, for_files, for_screens
+from onnxperf.render.kit.column import NAME, RATIO, Column, Format, bar_column, for_files, for_screens
 from onnxperf.render.kit.comparison import STATUS_STYLES, VERDICT_STYLES, Compared, ratio_columns
 from onnxperf.render.kit.machine import machine_texts
 from onnxperf.render.kit.page import Flow, Heading, Line, Page, Part, Section, answered
 from onnxperf.render.kit.table import Table
 from onnxperf.render.race.sections import race_sections
-from onnxperf.render.race.subjects import looks_of
+from onnxperf.render.race.subjects import looks_of, ranked
 from onnxperf.wording.names import name_of, visible, with_reasons
 from onnxperf.wording.numbers import count, duration, grouped
 
@@ -31,7 +31,6 @@ MOST_BARS = 40
 SECONDS = Format(lambda seconds: duration(1e9 * seconds), excel='0.00E+00 "s"')
 _ROLES = {GREEN: "fastest or chosen", ORANGE: "as written", BLUE: "others"}
 _RACE = "Final race"
-_LEGEND = "time: undisturbed time of a call · speedup: paired by launch"
 
 
 class _Bar(NamedTuple):
@@ -51,11 +50,18 @@ def plan_page(plan: EinsumPlan, row_notes: Sequence[str] = ()) -> Page:
         Heading(plan.equation, [*facts, *machine_texts(plan.machine)]),
         Flow([search_text(plan)]),
         Flow(winner_texts(plan)),
-        Section(_RACE, [*raced, Line(_LEGEND, "dim"), *_below(plan, row_notes)] if table.rows else []),
+        Section(_RACE, [*raced, *_below(plan, row_notes)] if table.rows else []),
         Section("Letter orders", orders_charts(plan), "page"),
-        *answered(plan.answer, plan_notes(plan), plan.interrupted),
+        *answered(plan.answer, plan_notes(plan), plan.interrupted, _verdict(plan)),
         *(each for each in race if each.title != _RACE),
     ]
+
+
+def _verdict(plan: EinsumPlan) -> str:
+    """What the race found about graphs other than its baseline."""
+    subjects = plan.race.subjects if plan.race is not None else ()
+    found = {each.verdict for each in subjects if each.name != plan.limit}
+    return next((each for each in ("faster", "undecided", "equivalent", "slower") if each in found), "")
 
 
 def plan_facts(plan: EinsumPlan) -> list[str]:
@@ -80,9 +86,10 @@ def search_text(plan: EinsumPlan) -> str:
 
 
 def winner_texts(plan: EinsumPlan) -> list[str]:
-    """The graph that was chosen, and the equation in its letter order."""
+    """The chosen graph, unless the answer names it, and the equation in its letter order."""
     order = f"letter order of {plan.best_equation}" if plan.best_equation else ""
-    return [text for text in (f"Chosen graph: {plan.graph}", order) if text]
+    graph = "" if plan.graph in plan.answer else f"Chosen graph: {plan.graph}"
+    return [text for text in (graph, order) if text]
 
 
 def plan_notes(plan: EinsumPlan) -> list[str]:
@@ -91,8 +98,8 @@ def plan_notes(plan: EinsumPlan) -> list[str]:
 
 
 def shapes_words(shapes: Sequence[Sequence[int]]) -> str:
-    """Shapes as `20x20, 20x5`; one without dimensions is a scalar."""
-    return ", ".join("x".join(map(str, shape)) if shape else "scalar" for shape in shapes)
+    """Shapes as `20×20, 20×5`; one without dimensions is a scalar."""
+    return ", ".join("×".join(map(str, shape)) if shape else "scalar" for shape in shapes)
 
 
 # ---------------------------------------------------------------- the race
@@ -128,7 +135,8 @@ def race_charts(plan: EinsumPlan) -> list[Chart]:
 
 
 def _subjects(plan: EinsumPlan) -> Sequence[Subject]:
-    return plan.race.subjects if plan.race is not None else ()
+    """The fastest first."""
+    return ranked(plan.race.subjects) if plan.race is not None else ()
 
 
 def _compared(plan: EinsumPlan) -> Compared[Subject]:
@@ -155,10 +163,12 @@ def _style(plan: EinsumPlan, subject: Subject) -> str:
 
 
 def _below(plan: EinsumPlan, row_notes: Sequence[str]) -> list[Line]:
-    """Notes on rows, and why some failed; a page has them as warnings."""
-    # What is ok and undecided has its reason in the answer.
-    failed = [subject for subject in _subjects(plan) if subject.status != "ok"]
-    reasons = with_reasons((subject.name, subject.reason) for subject in failed)
+    """Notes on rows, and why some failed or are undecided; a page has them as warnings."""
+    failed = [each for each in _subjects(plan) if each.status != "ok" or each.verdict == "undecided"]
+    # A reason may name the subject: it is told once for all, by the answer if that has it.
+    known = {each.reason.replace(each.name, "") for each in failed if each.reason in plan.answer}
+    told = {kind: each for each in reversed(failed) if (kind := each.reason.replace(each.name, "")) not in known}
+    reasons = with_reasons((each.name, each.reason) for each in reversed(told.values()))
     return [Line(text, "dim", on="screen") for text in (*row_notes, *reasons)]
 
 
@@ -187,6 +197,7 @@ def orders_table(plan: EinsumPlan) -> Table[OrderTime]:
         Column("equation", "equation", attrgetter("equation"), NAME),
         Column("graph", "graph", attrgetter("graph"), NAME, room=20),
         Column("time", "time", lambda row: _seconds(row.time_ns), SECONDS),
+        bar_column(attrgetter("time_ns"), plan.orders),
     ]
     return Table(columns, sorted(plan.orders, key=lambda row: math.inf if row.time_ns is None else row.time_ns))
 

@@ -16,6 +16,7 @@ from onnxperf.render.kit.table import Table
 from onnxperf.render.race.sections import cases_sections, labels_of
 from onnxperf.wording.names import dims_text, name_of
 from onnxperf.wording.numbers import count, duration, grouped, significant, size
+from onnxperf.wording.verdicts import gate_word
 
 GateRow = GateLimit | GateControl
 _AMOUNTS: dict[str, Callable[[float], str]] = {
@@ -29,39 +30,48 @@ _AMOUNTS: dict[str, Callable[[float], str]] = {
 def gate_page(record: Gate) -> Page:
     """Every limit and every control, then the answer and the races."""
     cpu = [cpu_text(record.machine)] if record.machine is not None else []
-    facts = [f"against {name_of(record.baseline)}", count(len(record.races), "race")]
+    sizes = {dims_text(each.dims) for each in _rows(record)}
+    facts = [f"against {name_of(record.baseline)}", *(sizes if len(sizes) == 1 else ())]
     limits: list[Part] = [*limits_charts(record)] or ([limits_table(record)] if _rows(record) else [])
     races = cases_sections(labels_of(record.races), "Races") if record.races else []
     return [
         Heading(record.model, [*facts, *cpu]),
         Section("Limits", limits),
-        *answered(record.answer, record.notes, record.interrupted),
+        *answered(record.answer, record.notes, record.interrupted, gate_word(record.outcome)),
         *races,
     ]
 
 
 def limits_table(record: Gate) -> Table[GateRow]:
     """What was measured, what is accepted, and the outcome."""
-    return comparison_table(COMPARED, _rows(record))
+    rows = _rows(record)
+    alone = len({dims_text(each.dims) for each in rows}) == 1
+    return _table(rows, COMPARED._replace(name=_measure) if alone else COMPARED)
 
 
 def controls_table(record: Gate) -> Table[GateRow]:
     """The baseline against itself."""
-    return comparison_table(COMPARED, record.controls)
+    return _table(record.controls, COMPARED)
+
+
+def _table(rows: Sequence[GateRow], by: Compared[GateRow]) -> Table[GateRow]:
+    """Files keep the words of the record."""
+    table = comparison_table(by, rows)
+    columns = [each._replace(value=_outcome) if each.key == COMPARED.verdict else each for each in table.columns]
+    return table._replace(columns=columns)
 
 
 def limits_charts(record: Gate) -> list[Chart]:
     """Ratios with their intervals; an error of outputs is no ratio."""
     ratios = [each for each in record.limits if each.ratio is not None and each.measure != "error"]
-    accepted = {each.limit for each in ratios if each.limit is not None}
-    effect = max(accepted) - 1 if len(accepted) == 1 else None
     summary = (
         f"New / baseline of {count(len(ratios), 'limit')} with 95 % intervals, those of memory with the range "
-        "of all processes; above 1 the new model takes more. A limit is kept where all of its interval is below it. "
+        "of all processes; above 1 the new model takes more. A limit, the upright stroke of a row, is kept where all "
+        "of the interval is left of it. "
         f"{_controls(record)}"
     )
     rows: Sequence[GateRow] = [*ratios, *record.controls]
-    return forest_chart("Ratios and limits", summary, COMPARED, rows, effect, limits_table(record))
+    return forest_chart("Ratios and limits", summary, COMPARED, rows, table=limits_table(record))
 
 
 def _rows(record: Gate) -> Sequence[GateRow]:
@@ -92,19 +102,24 @@ def _limit(row: GateRow) -> float | None:
     return row.limit if isinstance(row, GateLimit) else None
 
 
+def _limit_text(row: GateRow) -> str:
+    """With all of its digits; a control has none."""
+    return "" if (limit := _limit(row)) is None else significant(limit, 4)
+
+
 COMPARED: Compared[GateRow] = Compared(
     name=lambda row: " ".join(filter(None, [_measure(row), dims_text(row.dims)])),
     of=_compared,
-    word=_outcome,
+    word=lambda row: gate_word(_outcome(row)),
     what="measure",
     key="ratio",
     ratio="new / baseline",
     verdict="outcome",
+    limit=_limit,
     before=("baseline", "baseline"),
     after=("new", "new"),
     amount_text=lambda row, amount: _AMOUNTS[_measure(row)](amount),
-    format=FACTOR,
-    more=(Column("limit", "limit", _limit, FACTOR),),
+    more=(Column("limit", "limit", _limit, FACTOR, text=_limit_text),),
     color=_color,
     tooltip=lambda row: "" if _limit(row) is None else f"limit {significant(_limit(row) or 0.0, 4)}",
 )

@@ -62,8 +62,16 @@ def history_page(record: History) -> Page:
         Heading(record.model, facts),
         *_charts(record),
         *(Section(title, [table]) for title, table in shown.items()),
-        *answered(record.answer, notes),
+        *answered(record.answer, notes, verdict=_verdict(record)),
     ]
+
+
+def _verdict(record: History) -> str:
+    """The latest change of all series."""
+    changes = [each.changes[-1] for each in record.series if each.changes]
+    if record.by == "machine" or not changes:
+        return ""
+    return _CHANGE.said(max(changes, key=lambda each: each.first_after.started))
 
 
 def history_charts(record: History) -> list[Chart]:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from onnxperf.records.base import Machine
 from onnxperf.records.race import Bench, Case, Subject
 from onnxperf.render.kit.machine import cpu_text, thread_texts, used_versions
-from onnxperf.render.kit.page import Foot, Heading, Part, answered
+from onnxperf.render.kit.page import Amount, Foot, Heading, Part, answered
 from onnxperf.render.race.sections import race_sections
-from onnxperf.wording.names import dims_text
-from onnxperf.wording.numbers import ratio_within
+from onnxperf.render.race.subjects import ranked
+from onnxperf.wording.names import dims_text, name_of
+from onnxperf.wording.numbers import duration
 from onnxperf.wording.units import units_text
 
 
@@ -20,20 +21,31 @@ def bench_page(bench: Bench, more_notes: Sequence[str] = ()) -> list[Part]:
     return [
         Heading(case.model, [dims_text(case.dims), *race_facts(case.subjects, bench.machine)]),
         *race_sections(case, on="all"),
-        *answered(case.answer, [*case.notes, *more_notes], case.interrupted, verdict_of(case)),
+        *answered(
+            case.answer, [*case.notes, *more_notes], case.interrupted, verdict_of(case), _quickest(case.subjects)
+        ),
         Foot([units_text((each.unit, each.units) for each in case.subjects if each.unit)]),
     ]
 
 
+def _quickest(subjects: Sequence[Subject]) -> Amount:
+    """The time of the fastest subject."""
+    first = next(iter(ranked(subjects)), None)
+    if first is None or first.time_ns is None:
+        return "", ""
+    return duration(first.time_ns), name_of(first.name) if len(subjects) > 1 else "per call"
+
+
 def verdict_of(case: Case) -> str:
-    """What the answer about a race rests on: the verdict of its only rival, or what was found of several."""
+    """What the answer about a race rests on: the verdict of its only rival, or the findings about several."""
     rivals = [each for each in case.subjects if each.speedup is not None and each.verdict != "baseline"]
     if not any(each.time_ns is not None for each in case.subjects):
-        return "failed"
-    found = {each.verdict or "undecided" for each in rivals}
+        return "undecided" if case.interrupted else "failed"
+    found = {each.verdict or "undecided" for each in rivals if each.status == "ok"}
     if "faster" in found or (len(rivals) > 1 and found == {"slower"}):
         return "fastest"
-    return next((each for each in ("undecided", "slower", "equivalent") if each in found), "")
+    differs = "differs" if any(each.status == "differs" for each in case.subjects) else ""
+    return next((each for each in ("undecided", "slower", "equivalent") if each in found), differs)
 
 
 def race_facts(subjects: Sequence[Subject], machine: Machine) -> list[str]:
@@ -42,13 +54,6 @@ def race_facts(subjects: Sequence[Subject], machine: Machine) -> list[str]:
     versions = machine.versions.items()
     others = [f"{name} {text}" for name, text in versions if name in raced]
     return [*thread_texts(subjects), *used_versions(subjects, machine), *others, cpu_text(machine)]
-
-
-def speedup_text(subject: Subject) -> str:
-    """What a race found about a subject that has a speedup."""
-    low, high = subject.speedup_low, subject.speedup_high
-    found, within = ratio_within(subject.speedup or 1.0, None if low is None or high is None else (low, high))
-    return f"speedup {found}{within}, {subject.verdict or 'no verdict'}"
 
 
 def status_text(subject: Subject) -> str:

@@ -21,7 +21,7 @@ _REACH = 1.5
 
 
 def pytest_benchmark_json(cases: Sequence[Case], machine: Machine | None, without: Sequence[str] = ()) -> bytes:
-    """Every subject that was measured; a round is a block, and its time that of one call in seconds."""
+    """Every measured subject; a round is a block, and its time that of one call in seconds."""
     now = datetime.now(UTC).isoformat()
     rows = [(case, each) for case in cases for each in case.subjects if each.blocks and each.name not in without]
     document = {

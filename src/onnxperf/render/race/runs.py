@@ -23,9 +23,10 @@ from onnxperf.render.kit.column import (
 from onnxperf.render.kit.comparison import STATUS_STYLES, Compared, comparison_columns
 from onnxperf.render.kit.page import Heading, Line, Page, Part, Section, answered
 from onnxperf.render.kit.table import Table
-from onnxperf.wording.names import dims_text, listed, name_of, shortened, with_reasons
+from onnxperf.wording.names import dims_text, listed, name_of, shortened, visible, with_reasons
 from onnxperf.wording.numbers import count, duration
 from onnxperf.wording.spans import in_one, kind_of
+from onnxperf.wording.verdicts import sign_of
 
 MOST_SUBJECTS = 60
 """Subjects that the chart shows; the table has all."""
@@ -43,7 +44,7 @@ _SIZE = Format(str, "whole")
 def runs_page(record: KeptRuns, zone: tzinfo | None = None, today: date | None = None) -> Page:
     """A line per run, the newest first; times of day are those of the reader, and the year is named if it is past."""
     if not record.runs:
-        return [Line(f"No run has {listed(record.chosen)}." if record.chosen else "No run was kept yet.")]
+        return [Line(f"No run has {listed(record.chosen)}." if record.chosen else "No run was saved yet.")]
     return [runs_table(record, zone, today)]
 
 
@@ -60,14 +61,14 @@ def runs_table(record: KeptRuns, zone: tzinfo | None = None, today: date | None 
         Column("started", "when", lambda run: run.started, MOMENT, text=moment),
         Column("kind", "kind", lambda run: run.kind, TEXT, 60),
         *field_columns(KeptRun, ("record",)),
-        Column("topic", "model", lambda run: run.topic, TEXT, room=10, text=_topic),
-        Column("command", "command", lambda run: run.command, TEXT, 100, room=14, text=_command),
+        Column("topic", "model", lambda run: run.topic, TEXT, room=16, text=_topic),
+        Column("command", "command", lambda run: run.command, TEXT, 180, room=14, text=_command),
         for_screens("commit", lambda run: run.tags.get(COMMIT, "")[:_COMMIT], width=140),
         for_files("finished", lambda run: run.finished, MOMENT),
-        Column("cases", "cases", lambda run: run.cases, WHOLE, 80, text=_cases),
+        Column("cases", "cases", lambda run: run.cases, WHOLE, 100, text=_cases),
         *field_columns(KeptRun, ("cases_done",)),
-        Column("status", "status", lambda run: run.status, TEXT, style=lambda run: _STYLES[run.status]),
-        Column("answer", "answer", lambda run: run.answer, TEXT, room=14, cut=True),
+        for_files("status", lambda run: run.status, TEXT),
+        Column("answer", "answer", lambda run: run.answer, TEXT, room=14, cut=True, style=_style, text=_answer),
         *field_columns(KeptRun, ("options", "tags")),
     ]
     return Table(columns, record.runs)
@@ -83,9 +84,20 @@ def _topic(run: KeptRun) -> str:
 
 
 def _cases(run: KeptRun) -> str:
+    """Nothing if there is only one."""
     if run.cases_done != run.cases:
         return f"{run.cases_done} of {run.cases}"
-    return str(run.cases) if run.cases else ""
+    return str(run.cases) if run.cases > 1 else ""
+
+
+def _style(run: KeptRun) -> str:
+    return _STYLES[run.status]
+
+
+def _answer(run: KeptRun) -> str:
+    """Behind the sign or the word of its status if that is not ok."""
+    status = "" if run.status == "ok" else sign_of(run.status) or f"{run.status}:" * bool(run.answer) or run.status
+    return " ".join(filter(None, [status, visible(" ".join(run.answer.split()))]))
 
 
 # ---------------------------------------------------------------- two of them
@@ -100,8 +112,14 @@ def comparison_page(comparison: RunComparison) -> Page:
     return [
         Heading(f"{comparison.second} against {comparison.first}", [dims, "two runs, not measured in turn"]),
         Section("Speedups", shown),
-        *answered(comparison.answer, [*comparison.notes, *_reasons(comparison.rows)]),
+        *answered(comparison.answer, [*comparison.notes, *_reasons(comparison.rows)], verdict=_verdict(comparison)),
     ]
+
+
+def _verdict(comparison: RunComparison) -> str:
+    """The verdict that all subjects share."""
+    found = {row.verdict for row in comparison.rows} - {"baseline", None}
+    return found.pop() or "" if len(found) == 1 else ""
 
 
 def comparison_charts(comparison: RunComparison) -> list[Chart]:

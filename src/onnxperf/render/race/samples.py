@@ -23,6 +23,8 @@ MOST_BLOCKS = 6000
 """Blocks that a chart shows of all races together; of more, the quickest and the slowest of neighbors."""
 _MOST_TEXTS = 8
 """Arrows at the edge, from which on only their tooltips say how much it was."""
+_ZOOMS = 60
+"""Rounds from which on a reader may enlarge their chart."""
 _PLACE = Format(str, "whole", "0")
 
 
@@ -152,7 +154,7 @@ def _plot(case: Case, looks: Mapping[str, Look]) -> Plot:
             *(Edge(some[0].round - 0.5, dash="solid") for _, some in launches[1:]),
             *(Edge(some[0].round - 0.5) for some in set_ups if some[0].set_up),
         ],
-        zooms=True,
+        zooms=last > _ZOOMS,
         tall=380,
     )
 

@@ -20,6 +20,7 @@ from onnxperf.render.race.subjects import (
     CASE,
     COMPARED,
     Look,
+    case_link,
     is_uncertain,
     looks_of,
     outcome_of,
@@ -28,7 +29,7 @@ from onnxperf.render.race.subjects import (
     ranked,
 )
 from onnxperf.wording.names import dims_text, listed, name_of, visible, with_reasons
-from onnxperf.wording.numbers import count, duration
+from onnxperf.wording.numbers import count, duration, plain
 
 Cases = Mapping[str, Case]
 """Cases by what the select box calls them."""
@@ -52,9 +53,8 @@ def cases_sections(cases: Cases, title: str = "Race", on: On = "page") -> list[S
     """What a page shows of a few races; select boxes choose one."""
     sections = [
         Section(title, _race(cases), on),
-        Section("Raw samples", sample_chart(cases), "page"),
-        Section("Single calls", call_charts(cases), "page"),
         Section("Inside a call", part_charts(cases), on),
+        Section("Blocks and single calls", [*sample_chart(cases), *call_charts(cases)], "page", folded=True),
     ]
     return [each for each in sections if each.parts]
 
@@ -71,6 +71,11 @@ def charts_of_races(races: Callable[[Any], Iterable[Case | None]]) -> dict[str, 
 
     makers = {"race": speedup_chart, "samples": sample_chart, "calls": call_charts, "parts": part_charts}
     return {name: named(make) for name, make in makers.items()}
+
+
+def links_in(cases: Sequence[Case]) -> dict[int, str]:
+    """What cases stand for on a page, by their ids."""
+    return {id(case): case_link(label) for label, case in labels_of(cases).items()}
 
 
 def labels_of(cases: Sequence[Case]) -> dict[str, Case]:
@@ -120,22 +125,28 @@ def time_chart(cases: Cases) -> list[Chart]:
     """The time of a call of each subject."""
     looks = looks_of(cases.values())
     pictures = {label: _times(case, looks) for label, case in cases.items() if any(map(_time, case.subjects))}
-    number = sum(len(each.names) for each in pictures.values())
-    summary = f"Undisturbed time of a call of {count(number, 'subject')}."
+    names = {name for each in pictures.values() for name in each.names}
+    summary = f"Undisturbed time of a call of {count(len(names), 'subject')}{_where(len(pictures))}."
     return chosen_chart("Time per call", summary, pictures, race_table(raced(cases)), CASE)
 
 
 def _summary(cases: Sequence[Case], baselines: str) -> str:
     subjects = [each for case in cases for each in case.subjects if _is_compared(each)]
     decided = sum(each.verdict in ("faster", "slower") for each in subjects)
-    where = f" in {count(len(cases), 'case')}" if len(cases) > 1 else ""
+    intervals = ", with 95 % intervals" if any(each.speedup_low is not None for each in subjects) else ""
     said = [
-        f"Speedups of {count(len(subjects), 'subject')}{where}, with 95 % intervals; "
+        f"Speedups of {count(len(subjects), 'subject')}{_where(len(cases))}{intervals}; "
         f"{count(decided, 'difference')} beyond the noise. Right of 1 is faster than {baselines}."
     ]
-    if any(case.min_effect for case in cases):
-        said.append("Differences within the gray band around 1 do not matter.")
+    effects = {case.min_effect for case in cases if case.min_effect}
+    if effects:
+        below = f"{plain(100 * effects.pop())} %" if len(effects) == 1 else "the limit of their case"
+        said.append(f"Differences below {below}, the gray band around 1, do not matter.")
     return " ".join(said)
+
+
+def _where(cases: int) -> str:
+    return f" in {count(cases, 'case')}" if cases > 1 else ""
 
 
 def _is_compared(subject: Subject) -> bool:

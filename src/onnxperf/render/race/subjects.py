@@ -23,9 +23,11 @@ from onnxperf.render.kit.column import (
     field_columns,
     for_screens,
 )
-from onnxperf.render.kit.comparison import STATUS_STYLES, VERDICT_STYLES, Compared, ratio_columns, strip_column
+from onnxperf.render.kit.comparison import STATUS_STYLES, VERDICT_STYLES, Compared, interval_column, ratio_columns
+from onnxperf.render.kit.figure import Figure, share_figure
 from onnxperf.render.kit.table import Table
-from onnxperf.wording.numbers import duration, grouped, whole_percent
+from onnxperf.wording.names import name_of
+from onnxperf.wording.numbers import NOTHING, duration, grouped, whole_percent
 from onnxperf.wording.verdicts import faced
 
 CASE = "case"
@@ -33,7 +35,6 @@ CASE = "case"
 ABOUT = "~"
 """Marks a percentile whose interval has an end that is further from it than this."""
 _WIDE = 1.15
-_BAR = 20
 _SIGNS = "░█▒"
 """For preparing, computing and fetching."""
 
@@ -76,6 +77,17 @@ def looks_of(cases: Iterable[Case]) -> dict[str, Look]:
 def subject_of(row: Raced) -> Subject:
     """The subject of a row."""
     return row.subject
+
+
+def subject_link(row: Raced) -> str:
+    """What a row stands for elsewhere on a page: a subject, of a case if there are several."""
+    subject = f"subject {name_of(row.subject.name)}"
+    return f"{case_link(row.label)} | {subject}" if row.label else subject
+
+
+def case_link(label: str) -> str:
+    """What a case among others stands for on a page."""
+    return f"case {label}"
 
 
 COMPARED: Compared[Subject] = Compared(
@@ -125,6 +137,11 @@ def _outcome_style(subject: Subject) -> str:
     return styles.get(outcome_of(subject), "" if subject.status == "ok" else "red")
 
 
+def _if_comparable(text: Callable[[Subject], str], other: str = NOTHING) -> Callable[[Subject], str]:
+    """The speed of what computes something else is not compared."""
+    return lambda subject: text(subject) if subject.status != "differs" else other
+
+
 _SHOWN = Compared(name=COMPARED.name, of=COMPARED.of, word=outcome_of, style=_outcome_style)
 _RATIO, _WITHIN, _OUTCOME = ratio_columns(_SHOWN)
 COLUMNS: list[Column[Subject]] = [
@@ -141,8 +158,8 @@ COLUMNS: list[Column[Subject]] = [
     *field_columns(Subject, ("p99_low_ns", "p99_high_ns")),
     _field("max_ns", "max", NS, 180),
     _field("items_per_s", "items/s", RATE, 98),
-    _RATIO,
-    _WITHIN,
+    _RATIO._replace(text=_if_comparable(_SHOWN.ratio_text)),
+    _WITHIN._replace(text=_if_comparable(_SHOWN.interval_text, "")),
     _OUTCOME._replace(value=attrgetter("verdict")),
     *field_columns(Subject, ("status",)),
     *field_columns(Subject, ("reason",)),
@@ -172,13 +189,9 @@ def _part(sign: str, name: str) -> Column[Subject]:
     return Column(f"{name}_ns", f"{sign} {name}", value, NS, text=text)
 
 
-def _bar(subject: Subject) -> str:
+def _bar(subject: Subject) -> Figure:
     split = subject.split
-    if split is None:
-        return ""
-    prepared = round(_BAR * _share(split.prepare_ns, split))
-    computed = round(_BAR * _share(split.prepare_ns + split.compute_ns, split))
-    return _SIGNS[0] * prepared + _SIGNS[1] * (computed - prepared) + _SIGNS[2] * (_BAR - computed)
+    return Figure() if split is None else share_figure(*(_share(getattr(split, f"{name}_ns"), split) for name in PARTS))
 
 
 def _share(part_ns: float, split: Split) -> float:
@@ -188,7 +201,7 @@ def _share(part_ns: float, split: Split) -> float:
 PARTS = ("prepare", "compute", "fetch")
 SPLIT_COLUMNS: list[Column[Subject]] = [
     *(_part(sign, name) for sign, name in zip(_SIGNS, PARTS, strict=True)),
-    for_screens("", _bar, width=80),
+    for_screens("parts", lambda _: None, width=80, untitled=True, figure=_bar, style="cyan"),
 ]
 """What a call is made of, with a bar."""
 
@@ -236,8 +249,9 @@ def race_table(rows: Sequence[Raced]) -> Table[Raced]:
     alone = all(row.subject.verdict in ("baseline", None) for row in rows)
     if alone:
         columns = [_ALONE[each.key](each) if each.key in _ALONE else each for each in columns]
-    strip = [] if alone else [strip_column(RACED, rows)]
-    return Table([CASE_COLUMN, *(column.of(subject_of) for column in columns), *strip], rows)
+    effect = max((row.case.min_effect or 0.0 for row in rows), default=0.0)
+    forest = [] if alone else [interval_column(RACED, rows, effect)]
+    return Table([CASE_COLUMN, *(column.of(subject_of) for column in columns), *forest], rows, link=subject_link)
 
 
 def _from(width: int) -> Callable[[Column[Subject]], Column[Subject]]:

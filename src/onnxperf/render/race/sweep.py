@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from onnxperf.records.race import Bench, Case
 from onnxperf.records.sweep import (
+    NOT_RUN,
     Duel,
     Estimate,
     SweepModel,
@@ -15,16 +16,18 @@ from onnxperf.records.sweep import (
     rate_unit,
     subject_in,
     subjects_of,
+    time_of,
     values_of,
     varying,
 )
 from onnxperf.render.charts.base import Chart
-from onnxperf.render.kit.column import FILES_ONLY, NS, NUMBER, RATE, Column, for_files, for_screens
+from onnxperf.render.kit.column import FILES_ONLY, NUMBER, RATE, TEXT, Column, for_files, for_screens
 from onnxperf.render.kit.comparison import VERDICT_STYLES, Compared, ratio_columns
-from onnxperf.render.kit.page import GAP, INTERRUPTED, Answer, Heading, Line, Note, Page, Part, Section
-from onnxperf.render.kit.table import Table
+from onnxperf.render.kit.page import GAP, INTERRUPTED, Answer, Heading, Line, Note, Page, Panes, Part, Section, Warn
+from onnxperf.render.kit.table import On, Table
 from onnxperf.render.race.page import race_facts
-from onnxperf.render.race.sections import cases_sections, labels_of
+from onnxperf.render.race.sections import cases_sections, labels_of, links_in
+from onnxperf.render.race.subjects import race_table, raced
 from onnxperf.render.race.sweep_cells import (
     REASON,
     SIZE,
@@ -36,45 +39,49 @@ from onnxperf.render.race.sweep_cells import (
     short_dim,
     status_style,
 )
-from onnxperf.render.race.sweep_lines import lines_charts
+from onnxperf.render.race.sweep_lines import lines_charts, lines_panes
 from onnxperf.render.race.sweep_map import WHO_WINS, map_charts, suits_map
 from onnxperf.render.race.sweep_matrix import times_charts
-from onnxperf.wording.names import dims_text, first_of, name_of, shortened
-from onnxperf.wording.numbers import count, duration, rough_time
+from onnxperf.wording.busy import is_busy_text
+from onnxperf.wording.names import capital, dims_text, first_of, name_of, shortened
+from onnxperf.wording.numbers import NOTHING, count, duration, ratio, rough_time
 from onnxperf.wording.spans import in_one, kind_of
+from onnxperf.wording.verdicts import faced, sign_of
 
 MAX_LINES = 20
 """Lines of reasons or notes before the rest becomes a number."""
 MOST_ANSWERS = 6
 """Stretches of sizes that are answers; of more, a page only has how many cases each subject wins."""
+MOST_SUBJECTS = 3000
+"""Subjects of all cases up to which a page has each of them."""
 MOST_RACES = 12
 """Cases up to which a page has each race with its samples."""
 _MOST_NAMES = 4
 """Cases that a note names."""
 _NAME = 18
 """Room for the name of a subject in a heading."""
+_WINNER_ROOM = 10
+"""Room for it in a cell of a map."""
 _WINNER = "bold green"
-_UNDECIDED = "?"
 _ALL = "all"
 """Subjects of a case that failed as a whole."""
 _TIMED = ("differs", "pending")
-"""Words that stand beside a time."""
+"""Words for a subject that has a time as well."""
 
 
 def sweep_page(bench: Bench, models: Sequence[SweepModel], panels: Sequence[SweepPanel], answer: str) -> Page:
-    """Heading, a row per case, matrices, reasons, winners and notes; on HTML pages also charts and a few races."""
+    """Heading, maps, a row per case, reasons, winners and notes; on HTML pages also charts and a few races."""
     subjects = [subject for case in bench.cases for subject in case.subjects]
     facts = [count(len(bench.cases), "case"), *race_facts(subjects, bench.machine)]
     tables = [part for each in models for part in _tables(each, several=len(models) > 1)]
     missing = missing_table(bench.cases)
     sections = [
-        Section(WHO_WINS, map_charts(panels, models, every=True), "page"),
-        Section("Times over sizes", lines_charts(panels, models, every=True), "page"),
-        Section("Times of every case", times_charts(panels, models, every=True), "page"),
+        Section(WHO_WINS, [*map_charts(panels, models, every=True), *_selected(bench.cases)], "page"),
+        Section("Times over sizes", [Panes(lines_panes(panels, models))], "page"),
         Section("Cases", tables),
         Section("What is missing", [missing] if missing.rows else [], "page"),
     ]
-    races = cases_sections(labels_of(bench.cases), "Races") if len(bench.cases) <= MOST_RACES else []
+    races = cases_sections(labels_of(bench.cases))[1:] if len(bench.cases) <= MOST_RACES else []
     heading = Heading(", ".join(name_of(each.model) for each in models), facts)
     return [heading, *(each for each in sections if each.parts), *_told(bench, models, answer), *races]
 
@@ -99,18 +106,25 @@ def plan_page(keys: Sequence[str], estimate: Estimate) -> Page:
     named = {"racing": estimate.racing_s, "start-up": estimate.starting_s, "building models": estimate.building_s}
     parts = ", ".join(f"{name} {rough_time(seconds)}" for name, seconds in named.items() if seconds)
     how = [Line(f"{parts}; calls that take longer than 10 ms make it longer", "dim")] if parts else []
-    return [*map(Line, keys), *([GAP] if keys else []), total, *how]
+    return [total, *how, *([GAP] if keys else []), *map(Line, keys)]
 
 
 # ---------------------------------------------------------------- parts
 
 
+def _selected(cases: Sequence[Case]) -> list[Part]:
+    """Every subject of the case that is selected in the map; of all cases before one is."""
+    rows = raced(labels_of(cases))
+    return [race_table(rows)._replace(title="Subjects of a case")] if len(rows) <= MOST_SUBJECTS else []
+
+
 def _tables(model: SweepModel, several: bool) -> list[Part]:
-    """A row per case, over two dimensions a matrix per subject, and what is missing and why."""
-    two = len(varying(model.cases)) == 2
-    matrices = [_matrix(model, name) for name in subjects_of(model.cases)] if two else []
+    """Over two dimensions a map, then a row per case, and what is missing and why."""
+    maps, alone = _maps(model, several), len(subjects_of(model.cases)) == 1
+    cases = cases_table([model], _title(model, several))
     reasons = [Line(line, on="screen") for line in _limited(model.reasons, "reason")]
-    return [cases_table([model], _title(model, several)), *matrices, *([GAP, *reasons] if reasons else [])]
+    # The map of a single subject has its times already.
+    return [*maps, cases._replace(on="page") if maps and alone else cases, *([GAP, *reasons] if reasons else [])]
 
 
 def _title(model: SweepModel, several: bool) -> str:
@@ -123,18 +137,31 @@ def _title(model: SweepModel, several: bool) -> str:
 
 
 def _told(bench: Bench, models: Sequence[SweepModel], answer: str) -> list[Part]:
-    """How many cases each subject wins, the winners of stretches of sizes, where there is none, and the notes."""
+    """How many cases each subject wins, the winners of stretches of sizes, if there is none, and the notes."""
     winners = _named(models, [each.winners for each in models], ", ")
     undecided = _named(models, [each.undecided for each in models], ": ")
     told: list[Part] = [INTERRUPTED] if any(case.interrupted for case in bench.cases) else []
-    told += [Answer(answer)] if answer else []
-    few = len(winners) <= MOST_ANSWERS
+    told += [Answer(answer, verdict_of(models))] if answer else []
+    mapped = all(len(varying(each.cases)) == 2 for each in models)  # a terminal shows maps of these
+    few = len(winners) <= MOST_ANSWERS and not mapped
     told += map(Answer, winners if few else ())
-    lines = [Line(line, "bold") for line in _limited(() if few else winners, "stretch", "stretches")]
+    on: On = "page" if mapped else "all"
+    lines = [Line(line, "bold", on=on) for line in _limited(() if few else winners, "stretch", "stretches")]
     lines += [Line(line) for line in _limited(undecided, "reason")]
     told += [Section("Winners by size", lines)] if lines else []
-    told += map(Note, [*_named(models, [each.notes for each in models], ": "), *notes_of(bench.cases)])
+    notes = [*_named(models, [each.notes for each in models], ": "), *notes_of(bench.cases)]
+    told += [Warn(note) if is_busy_text(note) else Note(note) for note in notes]
     return [GAP, *told] if told else []
+
+
+def verdict_of(models: Sequence[SweepModel]) -> str:
+    """What the answer about all cases rests on."""
+    rows = [row for each in models for row in each.rows]
+    if not any(time_of(each) is not None for row in rows for each in row.case.subjects):
+        return "failed"
+    if any(row.winner is not None for row in rows):
+        return "fastest"
+    return "undecided" if any(row.duel.verdict == "undecided" for row in rows) else ""
 
 
 def _named(models: Sequence[SweepModel], lines: Iterable[Sequence[str]], sign: str) -> list[str]:
@@ -149,15 +176,17 @@ def notes_of(cases: Sequence[Case]) -> list[str]:
     found: dict[str, dict[str, str]] = {}
     several = len({case.model for case in cases}) > 1
     for at, case in enumerate(cases):
-        sizes = dims_text(case.dims)
+        sizes = dims_text(case.dims).replace(", ", " ")
         name = " ".join(filter(None, [name_of(case.model) if several or not sizes else "", sizes]))
         for note in dict.fromkeys(case.notes):
             found.setdefault(kind_of(note), {})[f"{at} {name}"] = note
     texts = []
     for notes in found.values():
         names = [key.partition(" ")[2] for key in notes]
-        where = "" if len(notes) >= len(cases) else f" ({first_of(names, _MOST_NAMES)})"
-        texts.append(f"{in_one(list(notes.values()))}{where}")
+        text = in_one(list(notes.values()))
+        everywhere = len(notes) >= len(cases) or is_busy_text(text)
+        where = "" if everywhere else f" ({first_of(names, _MOST_NAMES)})"
+        texts.append(f"{text}{where}")
     return _limited(texts, "note")
 
 
@@ -189,7 +218,9 @@ def cases_table(models: Sequence[SweepModel], title: str = "", per_1000: bool = 
     for name in names:
         columns += [_time_column(name, seconds), for_files(f"{name} status", _status_of(name))]
         columns += _duel_columns(name) if name in rivals and len(names) > 1 else []
-    return Table([*columns, *_best_columns(models, rate_unit(cases))], rows, title)
+    columns += _best_columns(models, rate_unit(cases))
+    links = links_in(cases)
+    return Table(columns, rows, title, link=lambda row: links[id(row.case)])
 
 
 def _time_column(name: str, seconds: float) -> Column[SweepRow]:
@@ -249,8 +280,13 @@ def _time_text(row: SweepRow, name: str) -> str:
     """A time, or the word that stands in its place; outputs that differ and races that were interrupted have both."""
     subject, word = subject_in(row.case, name), _place(row, name).word
     if subject is None or (word and word not in _TIMED) or (word and subject.time_ns is None):
-        return word
-    return f"{duration(subject.time_ns)} {word}".rstrip()
+        return _marked(word)
+    return f"{duration(subject.time_ns)} {sign_of(word) or word}".rstrip()
+
+
+def _marked(word: str) -> str:
+    """A word that stands in place of a time, behind its sign."""
+    return f"{sign_of(word)} {word}".lstrip()
 
 
 def _time_style(row: SweepRow, name: str) -> str:
@@ -258,48 +294,66 @@ def _time_style(row: SweepRow, name: str) -> str:
     return status_style(word) if word else _WINNER if name in row.first else ""
 
 
-# ---------------------------------------------------------------- matrices
+# ---------------------------------------------------------------- maps
 
 
-def _matrix(model: SweepModel, name: str) -> Table[int]:
-    """The times of one subject over the two dimensions that vary, each with its verdict; a page has charts instead."""
+def _maps(model: SweepModel, several: bool) -> list[Table[int]]:
+    """Over two dimensions who is fastest where, or the times of a single subject; a page has charts instead."""
+    names = subjects_of(model.cases)
+    if len(varying(model.cases)) != 2 or not names:
+        return []
     down, across = varying(model.cases)
     rows = {id(row.case): row for row in model.rows}
     found = {place: rows[id(case)] for place, case in cells_of(model.cases, down, across).items()}
     columns: list[Column[int]] = [for_screens(short_dim(down), lambda size: size, SIZE)]
-    columns += [_matrix_column(name, size, short_dim(across), found) for size in values_of(model.cases, across)]
-    undecided = any(_is_undecided(row, name) for row in model.rows)
-    sign = f", {_UNDECIDED} undecided against {name_of(model.baseline or '')}" if undecided else ""
-    return Table(
-        columns, values_of(model.cases, down), f"{name_of(name)}, time per call{sign}", on="screen", optional=True
-    )
+    for size in values_of(model.cases, across):
+        columns.append(_map_column(names, size, short_dim(across), found))
+    title = f"time of a call of {name_of(names[0])}" if len(names) == 1 else _map_title(model, names)
+    title = f"{name_of(model.model)}: {title}" if several else capital(title)
+    return [Table(columns, values_of(model.cases, down), title, on="screen")]
 
 
-def _matrix_column(name: str, across: int, dim: str, rows: Mapping[tuple[int, int], SweepRow]) -> Column[int]:
+def _map_title(model: SweepModel, names: Sequence[str]) -> str:
+    base = name_of(model.baseline or "")
+    lead = "how much faster" if len(names) == 2 else f"how much faster than {base} ({base}: than the next)"
+    return f"who is fastest, and {lead}"
+
+
+def _map_column(names: Sequence[str], across: int, dim: str, rows: Mapping[tuple[int, int], SweepRow]) -> Column[int]:
     def text(size: int) -> str:
         row = rows.get((size, across))
         if row is None:
-            return ""
-        return _time_text(row, name) + (f" {_UNDECIDED}" if _is_undecided(row, name) else "")
+            return NOT_RUN
+        return _time_text(row, names[0]) if len(names) == 1 else _lead_text(row)
 
     def style(size: int) -> str:
         row = rows.get((size, across))
         if row is None:
-            return ""
-        duel = row.duels.get(name)
-        verdict = duel.verdict if duel is not None and duel.speedup is not None else None
-        return _time_style(row, name) or VERDICT_STYLES.get(verdict or "", "")
+            return "dim"
+        return _time_style(row, names[0]) if len(names) == 1 else _lead_style(row)
 
-    def value(size: int) -> float | None:
-        row = rows.get((size, across))
-        return None if row is None else _place(row, name).ns
-
-    return for_screens(f"{dim}={across}", value, NS, style=style, text=text)
+    return for_screens(f"{dim}={across}", lambda _size: None, TEXT, style=style, text=text, breaks=True)
 
 
-def _is_undecided(row: SweepRow, name: str) -> bool:
-    duel = row.duels.get(name)
-    return duel is not None and duel.speedup is not None and duel.verdict == "undecided"
+def _lead_text(row: SweepRow) -> str:
+    """The winner and its lead; without one, the sign of its verdict, or why nothing was compared."""
+    duel = row.duel
+    if row.winner is None or not duel.speedup:
+        return faced(duel.verdict) if duel.verdict and duel.speedup else _marked(_why_no_duel(row))
+    lead = duel.speedup if row.winner == row.rival else 1 / duel.speedup
+    return f"{shortened(name_of(row.winner), _WINNER_ROOM)} {ratio(lead)}"
+
+
+def _why_no_duel(row: SweepRow) -> str:
+    """The word of the first subject that has no time."""
+    words = [_place(row, name).word for name in subjects_of([row.case]) or [_ALL]]
+    return next(filter(None, words), NOTHING)
+
+
+def _lead_style(row: SweepRow) -> str:
+    if row.winner is not None:
+        return "green" if row.winner == row.rival else "bold"
+    return VERDICT_STYLES.get(row.duel.verdict or "", "") if row.duel.speedup else status_style(_why_no_duel(row))
 
 
 # ---------------------------------------------------------------- what is missing

@@ -13,6 +13,7 @@ from onnxperf.render.kit.column import NAME, NS, Column, Format, for_screens
 from onnxperf.render.kit.comparison import STATUS_STYLES
 from onnxperf.render.kit.table import Table
 from onnxperf.render.race.subjects import Look, looks_of
+from onnxperf.wording.code import without_marks
 from onnxperf.wording.names import dims_text, name_of, shortened, visible
 from onnxperf.wording.numbers import duration
 
@@ -62,7 +63,11 @@ class Place(NamedTuple):
     @property
     def failure(self) -> str:
         """Its name, the word in place of its time, and why."""
-        return ": ".join(filter(None, [name_of(self.name), self.word, visible(self.reason)])) if self.word else ""
+        return (
+            ": ".join(filter(None, [name_of(self.name), self.word, without_marks(visible(self.reason))]))
+            if self.word
+            else ""
+        )
 
     def told(self, *lines: str) -> str:
         """Lines of a tooltip, between the model with its sizes and why a time is missing."""
@@ -75,7 +80,7 @@ def looks_in(models: Sequence[SweepModel]) -> Mapping[str, Look]:
 
 
 def compared(duel: Duel) -> Comparison:
-    """A duel as tables and charts show comparisons."""
+    """A comparison of two subjects as tables and charts show comparisons."""
     return Comparison(ratio=duel.speedup, low=duel.low, high=duel.high, verdict=duel.verdict, reason=duel.reason)
 
 

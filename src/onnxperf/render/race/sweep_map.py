@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ from onnxperf.render.charts.matrix import Matrix, MatrixCell, MatrixLegend
 from onnxperf.render.kit.column import NAME, Column, for_screens
 from onnxperf.render.kit.comparison import Compared, ratio_columns
 from onnxperf.render.kit.table import Table
+from onnxperf.render.race.sections import links_in
 from onnxperf.render.race.subjects import looks_of
 from onnxperf.render.race.sweep_cells import (
     MODEL,
@@ -26,18 +26,15 @@ from onnxperf.render.race.sweep_cells import (
     place_columns,
 )
 from onnxperf.render.race.sweep_matrix import FULL, MOST_ROWS, Frame, Looks, cases_text, frames_of, over_two, places_of
+from onnxperf.wording.code import without_marks
 from onnxperf.wording.names import name_of, shortened, visible
 from onnxperf.wording.numbers import NOTHING, count, interval, ratio
 from onnxperf.wording.spans import in_one, kind_of
 
 WHO_WINS = "Who is faster where"
 _EVERYBODY = "all: who wins"
-_STRONGEST, _WEAKEST = math.log2(3.0), math.log2(1.25)
-"""Logarithms of how many times as fast a subject is where its color is full: at the latest, and at the earliest."""
-_PALEST = 0.25
-"""Part of the full color that a win has at least, so that it does not look like no win."""
-_EQUAL, _UNDECIDED = 0.12, 0.3
-"""Strengths of grey, which means no winner."""
+_DECIDED, _UNDECIDED, _EQUAL = FULL, 0.3, 0.12
+"""Strengths of the color of who is faster: proven, or only seen; and of gray, which means equal."""
 _MOST_REASONS, _REASON = 3, 72
 """Reasons in a legend, and their characters."""
 
@@ -59,6 +56,8 @@ class _Judged(NamedTuple):
 
 
 Judge = Callable[[Case, str], Duel]
+Links = Mapping[int, str]
+"""What cases stand for on a page, by their ids."""
 
 
 def _judged_in(models: Sequence[SweepModel]) -> dict[int, _Judged]:
@@ -79,7 +78,8 @@ def map_charts(panels: Sequence[SweepPanel], models: Sequence[SweepModel], every
 
     def shown(panel: SweepPanel) -> Sequence[str]:
         usual = [name for name in panel.pair or () if name in rivals(panel)][-1:]
-        return rivals(panel) if every or len(panel.dims) < 2 else usual
+        others = [name for name in rivals(panel) if name not in usual]
+        return [*usual, *others] if every or len(panel.dims) < 2 else usual
 
     def judge(case: Case, name: str) -> Duel:
         return judged[id(case)].duel(name)
@@ -87,11 +87,16 @@ def map_charts(panels: Sequence[SweepPanel], models: Sequence[SweepModel], every
     frames = [frame for frame in frames_of(panels, shown) if _is_compared(frame, judge)]
     if not frames:
         return []
-    layers = [Layer(_duel_map(frame, judge, _baseline_of(frame, judged), looks), frame.only(RIVAL)) for frame in frames]
+    links = links_in([row.case for each in models for row in each.rows])
+    layers = [
+        Layer(_duel_map(frame, judge, _baseline_of(frame, judged), looks, links), frame.only(RIVAL)) for frame in frames
+    ]
     several = every and len({frame.name for frame in frames} - {None}) > 1
     if several:
         maps = {frame.panel: frame for frame in frames if frame.name is not None}
-        layers += [Layer(_winner_map(each, judged, looks), {MODEL: each.panel, RIVAL: ""}) for each in maps.values()]
+        layers += [
+            Layer(_winner_map(each, judged, looks, links), {MODEL: each.panel, RIVAL: ""}) for each in maps.values()
+        ]
     drawn, rest = panels_for(layers, every)
     boxes = [Filter(MODEL, (), 0), Filter(RIVAL, (), 1, _EVERYBODY if several else "")]
     against = {_baseline_of(frame, judged) for frame in frames}
@@ -111,7 +116,7 @@ def crossover_charts(panel: SweepPanel) -> list[Chart]:
         return panel.duels[case.dims[down], case.dims[across]]
 
     frame, against = over_two(panel, rival), {baseline}
-    layer = Layer(_duel_map(frame, judge, baseline, looks_of(panel.cases)))
+    layer = Layer(_duel_map(frame, judge, baseline, looks_of(panel.cases), {}))
     table = duels_table(places_of([frame]), lambda place: (judge(place.case, rival), baseline))
     return [Chart(_map_title([frame], against), _map_summary([frame], judge, against), [layer], table)]
 
@@ -152,7 +157,7 @@ def _map_summary(frames: Sequence[Frame], judge: Judge, against: Iterable[str]) 
     found = ", ".join(f"{number} {word}" for word, number in verdicts.most_common())
     summary = (
         f"{_what(frames, against)} in {cases_text(frames)}, with 95 % CI: {found}. "
-        "Cells have the color of who is faster, the stronger the larger the difference."
+        "Cells have the color of who is faster, strong if that is proven and pale if it is undecided."
     )
     if "not compared" in verdicts:
         summary += " Cells with a word have no time."
@@ -162,13 +167,14 @@ def _map_summary(frames: Sequence[Frame], judge: Judge, against: Iterable[str]) 
 # ---------------------------------------------------------------- the pictures
 
 
-def _duel_map(frame: Frame, judge: Judge, baseline: str, looks: Looks) -> Matrix:
+def _duel_map(frame: Frame, judge: Judge, baseline: str, looks: Looks, links: Links) -> Matrix:
     """Every subject against the baseline."""
     said = []
     for place in (cell.place for cell in frame.cells):
         duel = judge(place.case, place.name)
         winner = {"faster": place.name, "slower": baseline}.get(duel.verdict or "")
-        said.append(_Said(winner, duel, ratio(duel.speedup), _duel_words(place, duel, baseline)))
+        leading = place.name if (duel.speedup or 1.0) > 1 else baseline
+        said.append(_Said(winner, leading, duel, ratio(duel.speedup), _duel_words(place, duel, baseline)))
     found = {each.winner for each in said}
     # Of two subjects, both are named even if neither wins.
     names = [name for name in looks if name in found] if frame.name is None else [frame.name, baseline]
@@ -176,66 +182,75 @@ def _duel_map(frame: Frame, judge: Judge, baseline: str, looks: Looks) -> Matrix
     duels = [each.duel for each in said]
     if any(duel.verdict == "equivalent" for duel in duels):
         legend.append(MatrixLegend("equally fast", GREY, _EQUAL))
-    legend += [MatrixLegend(text, GREY, _UNDECIDED) for text in _undecided_texts(duels)]
+    legend += [MatrixLegend(text, _pale(said, looks), _UNDECIDED) for text in _undecided_texts(duels)]
     if any(not duel.speedup for duel in duels):
         legend.append(MatrixLegend("not compared", failed=True))
-    return frame.matrix(_cells(frame, said, looks), legend)
+    return frame.matrix(_cells(frame, said, looks, links), legend)
 
 
-def _winner_map(frame: Frame, judged: Mapping[int, _Judged], looks: Looks) -> Matrix:
+def _winner_map(frame: Frame, judged: Mapping[int, _Judged], looks: Looks, links: Links) -> Matrix:
     """Who wins in each case."""
     rows = [judged[id(cell.place.case)].row for cell in frame.cells]
     said = [
-        _Said(row.winner, row.duel, name_of(row.winner or ""), _winner_words(cell.place, row))
+        _Said(row.winner, _leader(row), row.duel, name_of(row.winner or ""), _winner_words(cell.place, row))
         for cell, row in zip(frame.cells, rows, strict=True)
     ]
     won = {row.winner for row in rows}
     legend = [MatrixLegend(f"{name_of(name)} wins", look.color, FULL) for name, look in looks.items() if name in won]
-    legend += [MatrixLegend("no winner", GREY, _UNDECIDED)] if None in won else []
-    return frame.matrix(_cells(frame, said, looks), legend)
+    legend += [MatrixLegend("no winner", _pale(said, looks), _UNDECIDED)] if None in won else []
+    return frame.matrix(_cells(frame, said, looks, links), legend)
+
+
+def _leader(row: SweepRow) -> str:
+    """The subject with the shortest time."""
+    timed = [each for each in row.case.subjects if each.time_ns is not None]
+    return min(timed, key=lambda each: each.time_ns or 0.0).name if timed else ""
 
 
 class _Said(NamedTuple):
-    """What a cell says: who wins, by which duel, in a word or two, and in its tooltip."""
+    """What a cell says: who wins, by which comparison, in a word or two, and in its tooltip."""
 
     winner: str | None
+    leading: str
+    """Who seems faster, whether that is proven or not."""
     duel: Duel
     text: str
     words: str
 
 
-def _cells(frame: Frame, said: Sequence[_Said], looks: Looks) -> list[MatrixCell]:
+def _cells(frame: Frame, said: Sequence[_Said], looks: Looks, links: Links) -> list[MatrixCell]:
     winners = {(cell.row, cell.column): each.winner for cell, each in zip(frame.cells, said, strict=True)}
-    widest = max((_doublings(each.duel) for each in said if each.winner is not None), default=0.0)
-    full = min(max(widest, _WEAKEST), _STRONGEST)
     return [
         MatrixCell(
             row=cell.row,
             column=cell.column,
             words=each.words,
-            **_look(each, looks, full),
+            key=links.get(id(cell.place.case), ""),
+            **_look(each, looks),
             **frame.edges(cell, winners),
         )
         for cell, each in zip(frame.cells, said, strict=True)
     ]
 
 
-def _doublings(duel: Duel) -> float:
-    return abs(math.log2(duel.speedup or 1.0))
-
-
-def _look(said: _Said, looks: Looks, full: float) -> dict[str, Any]:
+def _look(said: _Said, looks: Looks) -> dict[str, Any]:
     duel = said.duel
     if not duel.speedup:
         return {"text": duel.word or NOTHING, "failed": True}
     small = interval(duel.low, duel.high) if duel.low is not None else ""
     if said.winner is not None:
-        strength = round(_PALEST + (FULL - _PALEST) * min(_doublings(duel) / full, 1.0), 3)
         color = looks[said.winner].color
-        return {"text": said.text, "small": small, "color": color, "strength": strength, "bold": True}
+        return {"text": said.text, "small": small, "color": color, "strength": _DECIDED, "bold": True}
     if duel.verdict == "equivalent":
         return {"text": ratio(duel.speedup), "small": small, "strength": _EQUAL}
-    return {"text": f"{ratio(duel.speedup)} ?", "small": small, "strength": _UNDECIDED}
+    color = looks[said.leading].color
+    return {"text": f"{ratio(duel.speedup)} ?", "small": small, "color": color, "strength": _UNDECIDED}
+
+
+def _pale(said: Sequence[_Said], looks: Looks) -> int:
+    """The color of what is undecided: that of who seems faster, gray if that is not always the same."""
+    leading = {each.leading for each in said if each.winner is None and each.duel.verdict == "undecided"}
+    return looks[leading.pop()].color if len(leading) == 1 else GREY
 
 
 def _duel_words(place: Place, duel: Duel, baseline: str) -> str:
@@ -243,7 +258,7 @@ def _duel_words(place: Place, duel: Duel, baseline: str) -> str:
     if duel.speedup:
         lines.append(f"{ratio(duel.speedup)} {duel.verdict or ''}")
         lines += [f"95 % CI {interval(duel.low, duel.high)}"] if duel.low is not None else []
-        lines += [visible(duel.reason)] if duel.verdict == "undecided" else []
+        lines += [without_marks(visible(duel.reason))] if duel.verdict == "undecided" else []
     elif not place.word:
         lines.append(place._replace(name=baseline).failure)
     return place.told(*lines)
@@ -264,7 +279,7 @@ def _undecided_texts(duels: Iterable[Duel]) -> list[str]:
             found.setdefault(kind_of(duel.reason), []).append(duel.reason)
     reasons = sorted(found.values(), key=len, reverse=True)
     texts = [
-        f"? undecided in {count(len(alike), 'cell')}: {shortened(visible(in_one(alike)), _REASON)}"
+        f"? undecided in {count(len(alike), 'cell')}: {shortened(without_marks(visible(in_one(alike))), _REASON)}"
         for alike in reasons[:_MOST_REASONS]
     ]
     rest = sum(map(len, reasons[_MOST_REASONS:]))

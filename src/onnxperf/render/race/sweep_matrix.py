@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from onnxperf.records.sweep import SweepModel, SweepPanel, subject_in, subjects_of, values_of
-from onnxperf.render.charts.base import Chart, Filter, Layer
+from onnxperf.render.charts.base import GREY, Chart, Filter, Layer
 from onnxperf.render.charts.matrix import Matrix, MatrixCell, MatrixLegend
 from onnxperf.render.race.subjects import Look
 from onnxperf.render.race.sweep_cells import (
@@ -172,7 +172,8 @@ def times_charts(panels: Sequence[SweepPanel], models: Sequence[SweepModel], eve
 def _time_map(frame: Frame, looks: Looks) -> Matrix:
     known = [cell.place.ns for cell in frame.cells if cell.place.ns is not None]
     cells = [_time_cell(cell, known, looks) for cell in frame.cells]
-    color = looks[frame.cells[0].place.name].color
+    names = {cell.place.name for cell in frame.cells}
+    color = looks[names.pop()].color if len(names) == 1 else GREY
     ends = [(min(known), _FASTEST), (max(known), FULL)] if known else []
     return frame.matrix(cells, [MatrixLegend(duration(ns), color, strength) for ns, strength in ends])
 

@@ -19,7 +19,7 @@ from onnxperf.render.charts.plot import Plot, Series
 from onnxperf.render.kit.column import BYTES, FLAG, NAME, NS, WHOLE, Column, Format, field_columns, for_files
 from onnxperf.render.kit.comparison import VERDICT_STYLES, Compared, comparison_table, ratio_columns
 from onnxperf.render.kit.machine import cpu_text
-from onnxperf.render.kit.page import GAP, Heading, Page, Part, Section, Verbatim, answered
+from onnxperf.render.kit.page import GAP, Heading, Line, Page, Part, Section, Verbatim, answered
 from onnxperf.render.kit.table import On, Table
 from onnxperf.render.race.sections import race_sections
 from onnxperf.render.race.subjects import Raced, race_table, raced
@@ -30,12 +30,13 @@ MOST_DRAWN = 60
 """Candidates that the chart shows, the best ones; the table has all."""
 ERROR = Format(percent_at_most, excel="0.0%")
 _AMOUNTS: dict[Goal, str] = {"latency": "time", "cpu": "CPU time", "memory": "memory"}
-_STAGES = {"alone": "alone", "longer": "alone, longer", "together": "together"}
+_STAGES = {"alone": "", "longer": "finalist", "together": "combination"}
+_VERDICTS = {"tuned": "chosen", "defaults": "no gain", "unconfirmed": "undecided", "unanswered": "undecided"}
 _LESS = {"faster": "less", "slower": "more"}
 """Verdicts on CPU time and memory."""
-_SEARCH = "The search: defaults / candidate, above 1 is better; the best of many looks better than it is"
-_RACE = "The confirming race, on fresh inputs: defaults / own"
-_PROCESSES = "Fresh processes of both, on fresh inputs: defaults / own"
+_SEARCH = "The search: defaults / candidate, above 1 is better"
+_RACE = "The confirming race, on fresh inputs"
+_PROCESSES = "Fresh processes of both, on fresh inputs"
 
 
 class Confirmed(NamedTuple):
@@ -58,13 +59,14 @@ def tune_page(record: Tuning) -> Page:
     # On a page, the sections of the race show times; what they do not show is another goal.
     on: On = "screen" if record.goal == "latency" and record.confirmation is not None else "all"
     facts, cpu = _facts(record), [cpu_text(record.machine)] if record.machine is not None else []
-    program = [GAP, Verbatim(record.snippet)] if record.snippet else []
+    title = Line("The winner in Python", "bold", on="screen")
+    program = [GAP, title, Verbatim(record.snippet)] if record.snippet else []
     return [
         Heading(record.model, [*facts, *cpu]),
         Section("Candidates", candidates),
         Section("Trade-off", error_charts(record), "page"),
         Section("Confirmation", confirmed, on),
-        *answered(record.answer, record.notes, record.interrupted),
+        *answered(record.answer, record.notes, record.interrupted, _VERDICTS[record.outcome]),
         Section("The winner in Python", program),
         *(race_sections(record.confirmation, "Confirming race") if record.confirmation is not None else []),
     ]
@@ -92,14 +94,15 @@ def pareto_table(record: Tuning) -> Table[TuneRow]:
 
 
 def confirmation_table(record: Tuning) -> Table[Raced]:
-    """The subjects of the confirming race; none where there was none."""
+    """The subjects of the confirming race; none if there was none."""
     return race_table(raced({} if record.confirmation is None else {"": record.confirmation}))
 
 
 def _search_table(record: Tuning) -> Table[TuneRow]:
     """The defaults, then the candidates: the best first, what was not measured last."""
     usual = TuneRow(choice=TuneChoice(name=DEFAULTS, knobs=()), status="ok", speedup=1.0, amount=record.default_amount)
-    rows = sorted(record.rows, key=lambda row: -(row.speedup or 0.0) if row.status == "ok" else 1.0)
+    tried = [row for row in record.rows if row.was_tried]  # a note names the others
+    rows = sorted(tried, key=lambda row: -(row.speedup or 0.0) if row.status == "ok" else 1.0)
     return Table(_columns(record), [usual, *rows], _SEARCH)
 
 
@@ -168,10 +171,12 @@ def _word(record: Tuning, row: TuneMark) -> str:
     if row.choice.name == DEFAULTS:
         return "baseline"
     if row.status != "ok":
-        return "outputs differ" if row.status == "differs" else row.status
+        return row.status
     if row.dropped:
         return row.reason if record.goal == "latency" else row.reason.replace("slower", "more")
-    return " · ".join(filter(None, [_STAGES[row.stage], "approximate" if row.choice.approximate else ""]))
+    is_winner = record.winner is not None and row.choice.name == record.winner.name
+    stage = "chosen" if is_winner and record.outcome == "tuned" else _STAGES[row.stage]
+    return " · ".join(filter(None, [stage, "approximate" if row.choice.approximate else ""]))
 
 
 def _style(record: Tuning, row: TuneMark) -> str:
@@ -179,7 +184,7 @@ def _style(record: Tuning, row: TuneMark) -> str:
         return VERDICT_STYLES.get(_word(record, row), "")
     if row.status != "ok" or row.dropped:
         return "dim"
-    return "green" if (row.speedup or 0.0) >= 1 + record.min_effect else ""
+    return VERDICT_STYLES.get(_word(record, row), "")  # a search proves nothing
 
 
 def _color(row: TuneMark) -> int:

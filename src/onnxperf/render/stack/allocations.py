@@ -29,7 +29,7 @@ def allocation_parts(record: Allocations, top: int) -> list[Any]:
 
 
 def allocations_table(record: Stack) -> Table[Allocator]:
-    """All lines that took memory, if that was requested."""
+    """All lines that took memory, if requested."""
     found = record.allocations
     return _table(found, found.allocators) if found is not None else _table(_NOTHING, ())
 

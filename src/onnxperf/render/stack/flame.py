@@ -46,7 +46,7 @@ _KINDS: dict[str | None, tuple[str, int]] = {
 }
 """What frames do, and the colors of that; what the system does, it does for its caller."""
 _PACKAGES = (BLUE, ORANGE, GREEN, PINK, SKY)
-"""Of the packages that take the most time themselves; the others are grey."""
+"""Of the packages that take the most time themselves; the others are gray."""
 _OTHERS = ("others", GREY)
 _NARROWEST = 1 / 3_000
 """Part of all samples below which a frame cannot be seen."""
@@ -211,7 +211,7 @@ class _Node:
 
 
 def _sample_boxes(samples: Sequence[NativeSample], total: int) -> Iterator[_Box]:
-    """Every function that is wide enough to be seen, beside others of the same caller by name."""
+    """Every function that is wide enough to be seen, next to others of the same caller by name."""
     waiting = [(_merged(samples), -1, 0)]
     while waiting:
         node, depth, start = waiting.pop()

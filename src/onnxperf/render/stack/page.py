@@ -8,7 +8,7 @@ from typing import Any
 from onnxperf.records.stack import FunctionTime, Stack
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BLUE, GREY, SKY, Chart, time_unit
-from onnxperf.render.kit.page import Flow, Heading, Line, Page, Section, Verbatim, answered
+from onnxperf.render.kit.page import GAP, Heading, Line, Page, Section, Verbatim, answered
 from onnxperf.render.kit.table import On
 from onnxperf.render.stack.allocations import allocation_parts
 from onnxperf.render.stack.flame import NativeSample, native_charts, tree_charts
@@ -18,6 +18,7 @@ from onnxperf.wording.numbers import count, duration, percent
 
 TOP = 15
 """Rows of tables on a screen, unless more are asked for."""
+_TREE = "Tree of calls, with shares of the time"
 _HINT = Line("A click enlarges a frame; Whole, or the key 0, shows all.", "dim", on="page")
 _BUILT_IN = "<built-in>"
 _MOST_BARS = 20
@@ -32,19 +33,21 @@ def stack_page(
     top: int = TOP,
     samples: Sequence[NativeSample] = (),
 ) -> Page:
-    """The tree, which a record from a store lacks; the busiest functions, the memory taken, the answer, the notes."""
-    facts = [record.runtime, record.call or "", count(record.calls, "call"), f"{duration(record.call_ns)} per call"]
+    """The busiest functions; the tree, which a record from a store lacks; the memory taken, the answer, the notes."""
+    facts = [record.runtime, record.call or "", count(record.calls, "call")]
     allocations = allocation_parts(record.allocations, top) if record.allocations is not None else []
-    flame = [*tree_charts(record), *([_HINT] if record.frames else []), tree_functions_table(record, functions)]
-    # The tree has these facts, too.
-    head = [Heading(record.name, facts)] if tree is None else [tree._replace(on="screen"), Flow(facts, on="page")]
+    flame = [*tree_charts(record), *([_HINT] if record.frames else [])]
+    in_flame = [tree_functions_table(record, functions), *([tree] if tree is not None else [])]
+    shown = [GAP, Line(_TREE, "bold"), tree] if tree is not None else []
     return [
-        *head,
+        Heading(record.name, facts),
         Section("Functions", [*self_charts(record, "page"), functions_table(record, top, "screen")]),
-        Section("Tree of calls", [*flame, *([tree] if tree is not None else [])], on="page"),
+        Section("Tree", shown, on="screen"),
+        Section("Tree of calls", flame, on="page"),
+        Section("Tree and its functions as text", in_flame, "page", folded=True),
         Section("Compiled functions", _native_parts(record, top, samples)),
         Section("Memory that is taken", allocations),
-        *answered(record.answer, record.notes),
+        *answered(record.answer, record.notes, amount=(duration(record.call_ns), "per call")),
     ]
 
 

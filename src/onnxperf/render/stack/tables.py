@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from onnxperf.records.stack import FunctionShare, FunctionTime, NativeFunction, Stack, StackFrame
-from onnxperf.render.kit.column import FILES_ONLY, NAME, NS, SHARE, TEXT, WHOLE, WHOLE_NS, Column, for_files
+from onnxperf.render.kit.column import FILES_ONLY, NAME, NS, SHARE, TEXT, WHOLE, WHOLE_NS, Column, bar_column, for_files
 from onnxperf.render.kit.table import On, Table
 from onnxperf.wording.names import name_of, visible
 from onnxperf.wording.numbers import duration, whole_percent
@@ -34,6 +34,7 @@ def functions_table(record: Stack, top: int | None = None, on: On = "all") -> Ta
     columns: list[Column[FunctionShare]] = [
         Column("self_ns", "per call", lambda row: row.share * record.call_ns, NS),
         Column("share", "share", lambda row: row.share, SHARE),
+        bar_column(lambda row: row.share, record.functions),
         *(_part_column(record, heading, kind) for heading, kind in _PARTS),
         Column("function", "function", lambda row: row.function, NAME, room=20),
         Column("file", "where", lambda row: row.file, TEXT, 80, room=16),
@@ -138,7 +139,7 @@ def native_table(record: Stack, top: int | None = None, on: On = "all") -> Table
         Column("place", "where", lambda row: row.place, TEXT, 60, room=16),
     ]
     rows = record.native if top is None else [row for row in record.native[:top] if row.self_share > 0]
-    title = "Busiest functions, compiled ones too"
+    title = "Busiest functions, compiled ones included"
     return Table(columns, rows, title, link=lambda row: native_key(row.function, row.place), on=on)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from onnxperf.errors import required
 from onnxperf.render.kit.page import Verbatim
@@ -23,17 +23,18 @@ def session_of(data: dict[str, object]) -> Session:
 
 
 def tree_part(session: Session, everything: bool = False) -> Verbatim:
-    """The tree for a page, with pyinstrument's colours on a terminal."""
+    """The tree for a page, with pyinstrument's colors on a terminal."""
     return Verbatim(tree_text(session, everything), tree_text(session, everything, color=True))
 
 
 def tree_text(session: Session, everything: bool = False, color: bool = False) -> str:
-    """The tree as pyinstrument prints it; library frames are folded unless `everything` is wanted."""
+    """The tree as pyinstrument prints it below its banner; library frames are folded unless `everything` is wanted."""
     from pyinstrument.renderers import ConsoleRenderer
 
     options = {"show_regex": _SHOWN}
-    renderer = ConsoleRenderer(show_all=everything, unicode=True, color=color, processor_options=options)
-    return str(renderer.render(session)).strip("\n")
+    shown: dict[str, Any] = {"show_all": everything, "unicode": True, "color": color, "time": "percent_of_total"}
+    text = str(ConsoleRenderer(**shown, processor_options=options).render(session)).strip("\n")
+    return text.split("\n\n", 2)[-1]  # behind the banner and the name
 
 
 def session_html(session: Session) -> str:

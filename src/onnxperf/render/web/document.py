@@ -15,13 +15,30 @@ import msgspec
 
 from onnxperf.render.charts.base import DARK, LIGHT, Chart, Layer
 from onnxperf.render.kit.column import Cell
+from onnxperf.render.kit.comparison import VERDICT_STYLES
 from onnxperf.render.kit.documents import compact_json
 from onnxperf.render.kit.html import sentence_html
-from onnxperf.render.kit.page import Drawing, Flow, Heading, Line, Section, Verbatim
+from onnxperf.render.kit.page import (
+    Answer,
+    Drawing,
+    Flow,
+    Heading,
+    Line,
+    Panes,
+    Section,
+    Shares,
+    Tabs,
+    Verbatim,
+)
 from onnxperf.render.kit.table import Table, grid_of
 from onnxperf.render.web.story import Story
 from onnxperf.wording.names import name_of, visible
+from onnxperf.wording.numbers import percent
 
+BRIEF = 6
+"""Columns of a table that a page shows at once; a button shows all, and a selected row all of its values."""
+ON_PHONES = 4
+"""The same on a phone."""
 STATIC_ROWS = 300
 """Rows of a table that are in the page itself; further ones are made by the script when they are wanted."""
 _LIBRARY = "vendor/echarts.min.js"
@@ -72,7 +89,7 @@ def report_page(stories: Sequence[Story], title: str = "", site: PageFrame | Non
             style=style,
             served=served,
             scripts=scripts,
-            data=_json({"charts": build.charts, "tables": build.tables}),
+            data=_json({"charts": build.charts, "tables": build.tables, "groups": list(build.groups)}),
             policy=policy,
         )
     )
@@ -149,6 +166,9 @@ class _Build:
     tables: dict[str, object] = field(default_factory=dict)
     kinds: set[str] = field(default_factory=set)
     drawings: int = 0
+    groups: dict[str, int] = field(default_factory=dict)
+    """What rows of tables belong to, by its place."""
+    has_shares: bool = False
     _ids: int = 0
 
     def scripts(self) -> list[str]:
@@ -157,7 +177,10 @@ class _Build:
         return [
             *([_LIBRARY] if charts else []),
             "report.js",
+            "figures.js",
             "tables.js",
+            "tabs.js",
+            *(["shares.js"] if self.has_shares else []),
             *(["charts.js", "axes.js", "filters.js", *charts] if charts else []),
             *(["drawing.js"] if self.drawings else []),
             "start.js",
@@ -166,14 +189,16 @@ class _Build:
     def story(self, story: Story) -> dict[str, object]:
         """A report with the ids of its sections."""
         sections = [
-            {"id": self._id("section"), "title": visible(each.title), "parts": list(self._parts(each))}
+            {
+                "id": self._id("section"),
+                "title": visible(each.title),
+                "folded": each.folded,
+                "parts": list(self._parts(each)),
+            }
             for each in story.sections
         ]
-        texts: dict[str, Sequence[str]] = {
-            "answers": story.answers,
-            "warnings": story.warnings,
-            "notes": story.notes,
-        }
+        answers = [_answer(each) for each in story.answers]
+        texts: dict[str, Sequence[str]] = {"warnings": story.warnings, "notes": story.notes}
         return {
             "id": self._id("story"),
             "kind": story.kind,
@@ -182,16 +207,24 @@ class _Build:
             "machine": [(name, visible(text)) for name, text in story.machine],
             "command": visible(story.command),
             "snippet": "\n".join(map(visible, story.snippet.splitlines())),
+            "answers": answers,
             "sections": [each for each in sections if each["parts"]],
             **{name: [visible(text) for text in several] for name, several in texts.items()},
         }
 
     def _parts(self, section: Section) -> Iterator[dict[str, object]]:
         for part in section.parts:
-            made = _DRAWN[type(part)](self, part)
+            made = self._part(part)
             if made:
                 # What screens show is not folded away on a page.
                 yield {**made, "open": "page" not in (section.on, getattr(part, "on", ""))}
+
+    def _part(self, part: Any) -> dict[str, object]:
+        return _DRAWN[type(part)](self, part)
+
+    def _several(self, part: Tabs | Panes) -> dict[str, object]:
+        parts = [made for each in part.parts if (made := self._part(each))]
+        return {"type": type(part).__name__.lower(), "parts": parts} if parts else {}
 
     def _heading(self, part: Heading) -> dict[str, object]:
         return {"type": "heading", "text": visible(name_of(part.name)), "facts": _facts(part.facts)}
@@ -209,25 +242,57 @@ class _Build:
         grid = grid_of(part)
         if not grid.lines:
             return {}
-        lines = [(visible(line.link), [_cell(cell, line.style) for cell in line.cells]) for line in grid.lines]
+        lines = [
+            (visible(line.link), [_cell(cell, line.style) for cell in line.cells], self._groups(line.groups))
+            for line in grid.lines
+        ]
         rows, below = lines[: len(part.rows)], lines[len(part.rows) :]
         name = self._id("table")
         if len(rows) > STATIC_ROWS:
-            self.tables[name] = [(key, [_compact(*cell) for cell in cells]) for key, cells in rows[STATIC_ROWS:]]
-        columns = [{"heading": visible(each.heading), "left": each.left} for each in grid.columns]
+            self.tables[name] = [
+                (key, [_compact(*cell) for cell in cells], groups) for key, cells, groups in rows[STATIC_ROWS:]
+            ]
+        brief, narrow = grid.brief(BRIEF), grid.brief(ON_PHONES, figures=False)
+        columns = [
+            {"heading": visible(each.heading), "look": _look(each.left, place not in brief, place not in narrow)}
+            for place, each in enumerate(grid.columns)
+        ]
         return {
             "type": "table",
             "id": name,
             "title": visible(part.title),
+            "summary": "",
             "columns": columns,
             "rows": rows[:STATIC_ROWS],
             "below": below,
             "number": len(rows),
         }
 
+    def _groups(self, groups: Sequence[str]) -> str:
+        """Their places in the list of the page: hundreds of rows may belong to the same."""
+        return " ".join(str(self.groups.setdefault(visible(group), len(self.groups))) for group in groups)
+
+    def _shares(self, part: Shares) -> dict[str, object]:
+        self.has_shares = True
+        parts = [
+            {
+                "name": visible(each.name),
+                "words": " · ".join([visible(each.name), each.amount, percent(each.share)]),
+                "percent": percent(each.share),
+                "share": f"{each.share:.6g}",
+                "color": each.color,
+                "link": visible(each.link),
+            }
+            for each in part.parts
+        ]
+        return {"type": "shares", "id": self._id("shares"), "title": visible(part.title), "parts": parts}
+
     def _chart(self, part: Chart) -> dict[str, object]:
+        if part.is_in_rows:
+            table = self._table(part.table)
+            return {**table, "title": visible(part.title), "summary": visible(part.summary)} if table else {}
         name = self._id("chart")
-        self.kinds.add(part.kind)
+        self.kinds |= {part.kind, *part.layers[0].picture.uses}
         self.charts[name] = {"kind": part.kind, "summary": visible(part.summary), "data": _chart_data(part)}
         return {
             "type": "chart",
@@ -256,18 +321,32 @@ _DRAWN: Mapping[type, Callable[[_Build, Any], dict[str, object]]] = {
     Table: _Build._table,
     Chart: _Build._chart,
     Drawing: _Build._drawing,
+    Shares: _Build._shares,
+    Tabs: _Build._several,
+    Panes: _Build._several,
 }
+
+
+def _answer(answer: Answer) -> dict[str, object]:
+    amount = [visible(text) for text in answer.amount if text]
+    return {"text": visible(answer.shown), "amount": amount, "style": VERDICT_STYLES.get(answer.verdict, "")}
 
 
 def _facts(parts: Sequence[str]) -> list[str]:
     return [visible(text) for text in parts if text]
 
 
-def _cell(cell: Cell, style: str) -> tuple[str, float | None, str]:
-    """Text, the number to sort by, and the style."""
+def _cell(cell: Cell, style: str) -> tuple[str, float | None, str, str]:
+    """Text, the number to sort by, the style, and what is drawn in its place: shapes with their ends in percent."""
     value = cell.value[0] if isinstance(cell.value, tuple) and cell.value else cell.value
     number = float(value) if isinstance(value, int | float) and math.isfinite(value) else None
-    return visible(cell.text), number, f"{style} {cell.style}".strip()
+    marks = ";".join(f"{each.shape} {100 * each.start:.4g} {100 * each.end:.4g}" for each in cell.figure.marks)
+    return visible(cell.text), number, f"{style} {cell.style}".strip(), marks
+
+
+def _look(is_left: bool, is_extra: bool, is_wide: bool) -> str:
+    """The classes of a column's cells."""
+    return " ".join(name for name, has in {"left": is_left, "extra": is_extra, "wide": is_wide}.items() if has)
 
 
 def _chart_data(part: Chart) -> dict[str, object]:
@@ -291,6 +370,6 @@ def _picture(layer: Layer) -> dict[str, object]:
     return msgspec.to_builtins(layer.picture, enc_hook=list)  # type: ignore[no-any-return]
 
 
-def _compact(text: str, value: float | None, style: str) -> str | tuple[str, float | None, str]:
+def _compact(text: str, value: float | None, style: str, marks: str) -> str | tuple[str, float | None, str, str]:
     """A cell as the script takes it: of most, only the text."""
-    return text if value is None and not style else (text, value, style)
+    return text if value is None and not style and not marks else (text, value, style, marks)

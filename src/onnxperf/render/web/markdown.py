@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from onnxperf.render.charts.base import Chart
-from onnxperf.render.kit.markdown import markdown_text, part_markdown
+from onnxperf.render.kit.markdown import folded, markdown_text, part_markdown
 from onnxperf.render.kit.page import Flow, Section, Verbatim
 from onnxperf.render.kit.table import plain_table
 from onnxperf.render.web.story import Story
@@ -22,7 +22,7 @@ def report_markdown(stories: Sequence[Story]) -> str:
 
 def _story(story: Story) -> Iterator[str]:
     yield f"## {story.kind}: {markdown_text(story.topic)}"
-    yield from (f"**{markdown_text(answer)}**" for answer in story.answers)
+    yield from (f"**{markdown_text(answer.shown)}**" for answer in story.answers)
     yield from (f"> {markdown_text(warning)}" for warning in story.warnings)
     yield from filter(None, [part_markdown(Flow(story.facts))])
     yield from _sections(story.sections)
@@ -36,7 +36,7 @@ def _sections(sections: Sequence[Section]) -> Iterator[str]:
         if shown and section.title:
             yield f"### {markdown_text(section.title)}"
         yield from shown
-    for section in sections:
+    for section in (each for each in sections if not each.folded):
         details = [text for part in section.parts if _is_detail(section, part) and (text := _detail(part))]
         yield from _folded(section.title or _DETAILS, details)
 
@@ -69,8 +69,5 @@ def _conditions(story: Story) -> Iterator[str]:
 
 
 def _folded(title: str, parts: Sequence[str]) -> Iterator[str]:
-    """What GitHub shows after a click."""
     if parts:
-        yield f"<details><summary>{markdown_text(title)}</summary>"
-        yield from parts
-        yield "</details>"
+        yield folded(title, parts)

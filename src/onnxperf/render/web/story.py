@@ -24,7 +24,7 @@ class Story(NamedTuple):
     """The command."""
     topic: str
     """The subject of the page."""
-    answers: Sequence[str]
+    answers: Sequence[Answer]
     """The question answered, in plain sentences."""
     warnings: Sequence[str]
     """What limits the answer."""
@@ -41,7 +41,8 @@ class Story(NamedTuple):
     @property
     def summary(self) -> list[tuple[str, str]]:
         """The same without its parts, for the first sheet of a workbook."""
-        said = {"answer": self.answers, "warning": self.warnings, "facts": self.facts, "note": self.notes}
+        answers = [each.shown for each in self.answers]
+        said = {"answer": answers, "warning": self.warnings, "facts": self.facts, "note": self.notes}
         texts = [(name, text) for name, several in said.items() for text in several]
         command = [("command", self.command)] if self.command else []
         return [("what", f"{self.kind} {self.topic}".strip()), *texts, *self.machine, *command]
@@ -58,7 +59,7 @@ def story_of(record: Struct, kind: str, topic: str, limits: Sequence[str], page:
     return Story(
         kind=kind,
         topic=topic,
-        answers=[spell(part.shown) for part in page if isinstance(part, Answer)],
+        answers=[part._replace(text=spell(part.text)) for part in page if isinstance(part, Answer)],
         warnings=[spell(text) for text in warnings],
         notes=[spell(text) for text in dict.fromkeys(notes)],
         sections=sections,

@@ -91,6 +91,48 @@ onnxperf.nameAxis = (look, names, room, more = {}) => onnxperf.axis(look, "", {
 // How wide names may be, of a chart of this width.
 onnxperf.nameRoom = (names, width) => Math.min(Math.ceil(onnxperf.widest(names)), Math.floor(width * 0.38)) + 1;
 
+// ---------------------------------------------------------------- words inside a chart
+
+// A raster of what is drawn, in steps of two pixels, and places that are free for words.
+onnxperf.freePlaces = (width, height) => {
+  const columns = Math.ceil(width / 2) + 1;
+  const taken = new Uint8Array(columns * (Math.ceil(height / 2) + 1));
+  const isInside = ({ x, y, wide, high }) => x >= 0 && y >= 0 && x + wide <= width && y + high <= height;
+  const some = ({ x, y, wide, high }, act) => {
+    const [left, right] = [Math.max(Math.floor(x / 2), 0), Math.min(Math.ceil((x + wide) / 2), columns - 1)];
+    for (let row = Math.max(Math.floor(y / 2), 0); row * 2 <= Math.min(y + high, height); row += 1) {
+      for (let at = row * columns + left; at <= row * columns + right; at += 1) if (act(at)) return true;
+    }
+    return false;
+  };
+  const take = (box) => { some(box, (at) => { taken[at] = 1; }); };
+  const isFree = (box) => isInside(box) && !some(box, (at) => taken[at]);
+  const takeLine = ([fromX, fromY], [toX, toY]) => {
+    const steps = Math.min(Math.ceil(Math.max(Math.abs(toX - fromX), Math.abs(toY - fromY)) / 2) + 1, 4000);
+    for (let step = 0; step <= steps; step += 1) take({ x: fromX + ((toX - fromX) * step) / steps, y: fromY + ((toY - fromY) * step) / steps, wide: 0, high: 0 });
+  };
+  // Where a line from a sign to its words ends, and whether it would go through others.
+  const end = ([x, y], box) => [Math.min(Math.max(x, box.x), box.x + box.wide), Math.min(Math.max(y, box.y), box.y + box.high)];
+  const isCrossed = ([x, y], radius, box, others) => {
+    const [toX, toY] = end([x, y], box);
+    const steps = Math.ceil(Math.hypot(toX - x, toY - y) / 2);
+    const first = Math.ceil((radius + 1) / 2);
+    const path = Array.from({ length: Math.max(steps - first, 0) }, (_, step) => [x + ((toX - x) * (first + step)) / steps, y + ((toY - y) * (first + step)) / steps]);
+    return others.some((other) => path.some(([atX, atY]) => atX >= other.x && atX <= other.x + other.wide && atY >= other.y && atY <= other.y + other.high));
+  };
+  // Next to a sign: on its right, else above, left, below, or askew; further away only with a line that leads there.
+  const nearest = ([x, y], radius, wide, high, others) => {
+    const found = [3, 12, 24, 40, 60, 90].flatMap((far) => {
+      const away = radius + far;
+      const [right, left, middle] = [x + away, x - away - wide, x - wide / 2];
+      const [above, below, level] = [y - away - high, y + away, y - high / 2];
+      return [[right, level], [middle, above], [left, level], [middle, below], [right, above], [left, above], [right, below], [left, below]].map(([boxX, boxY]) => ({ x: boxX, y: boxY, wide, high, leads: far > 12 }));
+    });
+    return found.find((box) => isFree(box) && !(box.leads && isCrossed([x, y], radius, box, others)));
+  };
+  return { take, takeLine, isFree, nearest, end };
+};
+
 // ---------------------------------------------------------------- legends
 
 // A legend above a chart, and its height; on a narrow page it takes several lines, and from the fifth on it turns pages.

@@ -10,6 +10,7 @@ onnxperf.startCharts = () => {
     backgroundColor: "transparent",
     aria: { enabled: true, label: { description: summary } },
     ...option,
+    series: lightened(option.series),
     tooltip: option.tooltip === null ? undefined : {
       renderMode: "richText",  // marks and words on the canvas: no HTML is made of names
       confine: true,
@@ -19,6 +20,13 @@ onnxperf.startCharts = () => {
       ...option.tooltip,
     },
   });
+
+  const lightened = (series) => {
+    const lit = onnxperf.subject();
+    if (!lit || !series.some(({ name }) => name === lit)) return series;
+    const pale = (each) => ({ ...each, itemStyle: { ...each.itemStyle, opacity: 0.1 }, ...(each.lineStyle ? { lineStyle: { ...each.lineStyle, opacity: 0.15 } } : {}) });
+    return series.map((each) => (each.name === lit || !each.name ? each : { ...pale(each), areaStyle: undefined, data: each.data.map((point) => (point?.value ? pale(point) : point)) }));
+  };
 
   const zoom = (chart, factor) => {
     const option = chart.getOption();
@@ -84,6 +92,23 @@ onnxperf.startCharts = () => {
     chart.on("click", (event) => { if (event.data?.key) onnxperf.select(event.data.key, figure); });
     figure.chart = chart;  // for those who want to ask it
   };
+
+  // The lines of a selected subject stand out, and details of it that were folded away are shown.
+  const namesIn = (figure) => {
+    const { data } = onnxperf.data.charts[figure.id];
+    return (data.layers ?? [data]).flatMap((layer) => (layer.series ?? []).map((each) => each.name));
+  };
+  let lit = "";
+  onnxperf.selecting.push(() => {
+    const before = lit;
+    lit = onnxperf.subject();
+    const isAbout = (figure) => namesIn(figure).some((name) => name && (name === lit || name === before));
+    drawn.forEach(({ redraw }, figure) => { if (lit !== before && isAbout(figure)) redraw(); });
+    if (!lit) return;
+    for (const figure of document.querySelectorAll("details.folded:not([open]) figure.chart")) {
+      if (namesIn(figure).includes(lit)) figure.closest("details").open = true;
+    }
+  });
 
   const waiting = new IntersectionObserver((seen) => {
     for (const each of seen.filter((one) => one.isIntersecting)) { draw(each.target); waiting.unobserve(each.target); }

@@ -23,6 +23,12 @@ onnxperf.chosen = (figure, data, redraw) => {
       boxes[name] = box;
       box.addEventListener("change", () => { settle(boxes, name); keepRows(boxes); redraw(); });
     }
+    onnxperf.selecting.push((key) => {
+      const wanted = key.split(onnxperf.joint)[0].match(/^case ([^]*)$/)?.[1];
+      if (!boxes.case || !wanted || boxes.case.value === wanted || !Array.from(boxes.case.options).some((each) => each.value === wanted)) return;
+      boxes.case.value = wanted;
+      boxes.case.dispatchEvent(new Event("change"));
+    });
     tools.hidden = false;
     settle(boxes, data.filters[0].name);
     keepRows(boxes);

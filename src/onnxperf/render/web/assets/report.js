@@ -6,11 +6,35 @@ const onnxperf = {
   selecting: [],  // functions that receive the key that is selected, and who selected it
   theming: [],  // functions that redraw in other colors
   selected: "",
+  joint: " | ",  // between the parts of a key
 };
 
 onnxperf.select = (key, from) => {
   onnxperf.selected = key;
   for (const receive of onnxperf.selecting) receive(key, from);
+  onnxperf.address.write(key);
+};
+
+// The subject that is selected, in any case.
+onnxperf.subject = () => onnxperf.selected.split(onnxperf.joint).at(-1).match(/^subject ([^]*)$/)?.[1] ?? "";
+
+// The selection is kept in the address, as #node=… or #case=…&subject=…, so that a link to a page shows it, too.
+onnxperf.address = {
+  write(key) {
+    const parts = key.split(onnxperf.joint).filter(Boolean).map((part) => part.match(/^(case|subject|operator|module|function) ([^]*)$/)?.slice(1) ?? ["node", part]);
+    const hash = new URLSearchParams(parts).toString();
+    try { history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search); } catch { /* a frame has no address */ }
+  },
+  read() {
+    const parts = location.hash.includes("=") ? [...new URLSearchParams(location.hash.slice(1))] : [];
+    return parts.map(([kind, name]) => (kind === "node" ? name : `${kind} ${name}`)).join(onnxperf.joint);
+  },
+};
+
+onnxperf.startSelection = () => {
+  const key = onnxperf.address.read();
+  if (key) onnxperf.select(key);
+  addEventListener("keydown", (event) => { if (event.key === "Escape" && onnxperf.selected) onnxperf.select(""); });
 };
 
 onnxperf.look = () => {
@@ -56,7 +80,7 @@ onnxperf.startTheme = () => {
 
 onnxperf.startCopying = () => {
   for (const box of document.querySelectorAll(".copied")) {
-    const text = box.querySelector("pre");
+    const text = box.querySelector("pre, code");
     const button = onnxperf.button("Copy", async () => {
       await navigator.clipboard.writeText(text.textContent);
       button.textContent = "Copied";
@@ -65,9 +89,8 @@ onnxperf.startCopying = () => {
   }
 };
 
-// In the frame of a notebook, links within the page would lead to the notebook's address.
+// Links within the page keep the selection in the address; in the frame of a notebook they would lead to the notebook's.
 onnxperf.startLinks = () => {
-  if (location.protocol !== "about:") return;
   for (const link of document.querySelectorAll("a[href^='#']")) {
     link.addEventListener("click", (event) => {
       event.preventDefault();

@@ -1,8 +1,11 @@
 "use strict";
 onnxperf.startTables();
+onnxperf.startTabs();
+if (onnxperf.startShares) onnxperf.startShares();
 if (onnxperf.startCharts) onnxperf.startCharts();
 if (onnxperf.startDrawings) onnxperf.startDrawings();
 onnxperf.startCopying();
 onnxperf.startLinks();
 onnxperf.startTheme();
+onnxperf.startSelection();
 document.documentElement.dataset.ready = "";

@@ -30,16 +30,19 @@ onnxperf.painters.bars = ({ names, series, axis, keys, stacked, legend }, look, 
     borderColor: onnxperf.isLit(keys[row]) ? look.text : look.back,
     borderWidth: onnxperf.isLit(keys[row]) ? 2 : stacked ? 1 : 0,
   });
+  // Bars begin at zero; an axis that goes below it has its line there.
+  const zero = { silent: true, symbol: "none", label: { show: false }, lineStyle: { color: look.dim, width: 1, type: "solid" }, data: axis.low < 0 ? [{ xAxis: 0 }] : [] };
   return {
     extra: Math.max(above.height - 26, 0),
     grid: { left, right, top, bottom: axis.title ? 46 : 26 },
     legend: above.legend,
     tooltip: { trigger: "item", formatter: ({ dataIndex, seriesIndex }) => `${names[dataIndex]}\n${several ? `${series[seriesIndex].name}: ` : ""}${series[seriesIndex].words[dataIndex]}` },
     xAxis: onnxperf.scale(look, axis),
-    yAxis: onnxperf.nameAxis(look, names, nameRoom, { axisLine: { onZero: false, lineStyle: { color: look.line } } }),
+    yAxis: onnxperf.nameAxis(look, names, nameRoom, { axisLine: { show: axis.low >= 0, onZero: false, lineStyle: { color: look.line } } }),
     series: [
       ...series.map((each, place) => ({
         id: `bars ${place}`,
+        markLine: zero,
         type: "bar",
         name: each.name,
         color: look.colors[each.color],

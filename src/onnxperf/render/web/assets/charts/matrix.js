@@ -38,10 +38,20 @@ onnxperf.painters.matrix = (picture, look, { width, figure, redraw }) => {
       ],
     };
   };
+  // What colors mean stands above, as many as there is room for on a line.
+  let [line, used] = [0, 0];
+  const places = legend.map(({ words }) => {
+    const wide = Math.min(onnxperf.textWidth(words), width - 40) + 42;
+    if (used && used + wide - 22 > width) [line, used] = [line + 1, 0];
+    used += wide;
+    return [used - wide, line];
+  });
+  const more = 20 * line;
+  const above = legend.length ? 24 + more : 0;
   const entry = (found, place) => ({
     type: "group",
-    left: 8,
-    bottom: 6 + 20 * (legend.length - 1 - place),
+    left: 8 + places[place][0],
+    top: 4 + 20 * places[place][1],
     silent: true,
     children: [
       { type: "rect", shape: { x: 0, y: 0, width: 14, height: 14 }, style: { fill: fill(found), stroke: found.failed ? look.red : look.line, lineDash: found.failed ? [3, 3] : undefined } },
@@ -50,8 +60,8 @@ onnxperf.painters.matrix = (picture, look, { width, figure, redraw }) => {
   });
   const interval = Math.ceil(15 / each) - 1;
   return {
-    extra: lean,
-    grid: { left, right, top: lean + (columnName ? 50 : 30), bottom: 14 + 20 * legend.length },
+    extra: lean + more,
+    grid: { left, right, top: above + lean + (columnName ? 50 : 30), bottom: 14 },
     tooltip: { trigger: "item", formatter: ({ dataIndex }) => cells[dataIndex].words },
     xAxis: onnxperf.axis(look, columnName, {
       type: "category",

@@ -7,27 +7,30 @@ onnxperf.painters.plot = (picture, look, { width, figure, redraw }) => {
   const signs = onnxperf.plot.signsOf(picture, look, at);
   const behind = onnxperf.plot.behindOf(picture, look, at);
   const legend = onnxperf.plot.legendOf(picture, look, at, signs.seen);
-  onnxperf.plot.follow(picture, figure, redraw, at, () => ({ ...axes.option(), series: [...behind.spans(), ...signs.series()] }), legend.meanings);
+  const extra = Math.max(legend.height - 26, 0) + axes.lean;
+  const grid = {
+    left: at.left,
+    right: at.right,
+    top: legend.height + at.labelRoom + (picture.y.title ? 32 : 12),
+    bottom: axes.lean + (picture.x.title ? 46 : 26) + (picture.zooms && !at.isMap ? 30 : 0),
+  };
+  const words = onnxperf.plot.wordsOf(picture, look, at, signs.seen, grid.top, picture.tall + extra - grid.top - grid.bottom);
+  onnxperf.plot.follow(picture, figure, redraw, at, () => ({ ...axes.option(), series: [...behind.spans(), ...signs.series(), ...words()] }), legend.meanings);
   return {
-    extra: Math.max(legend.height - 26, 0) + axes.lean,
-    grid: {
-      left: at.left,
-      right: at.right,
-      top: legend.height + at.labelRoom + (picture.y.title ? 32 : 12),
-      bottom: axes.lean + (picture.x.title ? 46 : 26) + (picture.zooms && !at.isMap ? 30 : 0),
-    },
+    extra,
+    grid,
     legend: legend.option,
     tooltip: onnxperf.plot.tooltipOf(picture, look, at),
     ...axes.option(),
     dataZoom: picture.zooms ? onnxperf.plot.zoomOf(look, at) : [],
     // The first series of a name is the one that the legend draws.
-    series: [...shape, ...behind.spans(), ...behind.lines, ...signs.series(), ...legend.series],
+    series: [...shape, ...behind.spans(), ...behind.lines, ...signs.series(), ...words(), ...legend.series],
   };
 };
 
 onnxperf.plot = {
   // Where values stand. A logarithmic axis is drawn as a linear one of logarithms: zooming needs it.
-  placesOf({ x, y, series, spans, zooms, until, tall }, width, figure) {
+  placesOf({ x, y, series, spans, zooms, until }, width, figure) {
     const along = (axis) => (value) => (value === null || (axis.is_log && value <= 0) ? null : axis.is_log ? Math.log10(value) : value);
     const [alongX, alongY] = [along(x), along(y)];
     const first = { x: [x.low, zooms && until !== null ? until : x.high].map(alongX), y: [y.low, y.high].map(alongY) };
@@ -37,18 +40,17 @@ onnxperf.plot = {
     const left = Math.min(Math.max(onnxperf.widest(y.ticks.map(([, words]) => words)), isMap ? 48 : 0), width * 0.38) + 14;
     const right = onnxperf.areNames(x) ? 24 : Math.max(20, Math.ceil(onnxperf.widest(x.ticks.slice(-1).map(([, words]) => words)) / 2) + 4);
     const partX = (value) => part(view().x, alongX(value));
-    const across = width - left - right;
-    // Words right of a place, or left of it where they would leave the chart.
-    const isLeft = (value, words) => partX(value) * across + onnxperf.textWidth(words, 11) + 16 > width - left;
+    const number = series.reduce((sum, each) => sum + (each.shape === "points" ? each.xs.length : 0), 0);
+    const pointSize = number > 1500 ? 4 : number > 300 ? 6 : 9;
     return {
-      width, along, alongX, alongY, first, view, isMap, left, right, across, isLeft, partX,
+      width, along, alongX, alongY, first, view, isMap, left, right, across: width - left - right, partX,
       partY: (value) => part(view().y, alongY(value)),
-      down: tall - 110,  // pixels of the y axis, about
+      isSeen: (x, y) => [partX(x), part(view().y, alongY(y))].every((share) => share >= 0 && share <= 1),
+      sizeOf: (each, point) => (each.shape === "line" ? 8 : each.sizes.length ? 6 + 28 * Math.min(width / 700, 1) * Math.sqrt(each.sizes[point]) : pointSize),
       labelRoom: spans.some((span) => span.label && !span.across) ? 15 : 0,
       named: [...new Set(series.map((each) => each.name).filter(Boolean))],
       // Without symbols: what is no line, what has nothing to say, and where they would stand on each other.
       isPlain: (each) => each.shape === "step" || each.shape === "area" || !each.words.length || each.xs.length * 9 > width,
-      written: (value, words) => ({ show: Boolean(words), position: isLeft(value, words) ? "left" : "right", formatter: words }),
     };
   },
 
@@ -85,37 +87,29 @@ onnxperf.plot = {
   symbols: ["circle", "rect", "diamond", ...onnxperf.icons.symbols.slice(3)],
 
   seriesOf({ series, y }, look, at) {
-    const number = series.reduce((sum, each) => sum + (each.shape === "points" ? each.xs.length : 0), 0);
     const drawn = series.map((each, place) => ({
       id: `series ${place}`,
       name: each.name,
       color: look.colors[each.color],
       z: 3,
-      label: { show: false, color: look.dim, opacity: 1, fontSize: 11, lineHeight: 15 },
-      labelLayout: { hideOverlap: true },
-      ...(each.shape === "points" ? this.pointsOf(each, look, at, number) : this.lineOf(each, at)),
+      ...(each.shape === "points" ? this.pointsOf(each, look, at) : this.lineOf(each, at)),
     }));
     const banded = series.flatMap((each, place) => (each.lows.length && each.highs.length ? [this.intervalsOf(each, look.colors[each.color], y, at, place)] : []));
     return [...drawn, ...banded];
   },
 
-  // A point as the library takes it, with what it stands for and its name.
-  pointOf(each, at, point) {
-    const name = each.labels[point] ? onnxperf.fitted(each.labels[point], at.width / 4, 11) : "";
-    return { value: [at.alongX(each.xs[point]), at.alongY(each.ys[point])], key: each.keys[point] ?? "", point, ...(name ? { label: at.written(each.xs[point], name) } : {}) };
-  },
+  // A point as the library takes it, with what it stands for.
+  pointOf: (each, at, point) => ({ value: [at.alongX(each.xs[point]), at.alongY(each.ys[point])], key: each.keys[point] ?? "", point }),
 
-  pointsOf(each, look, at, number) {
-    const size = (point) => 6 + 28 * Math.min(at.width / 700, 1) * Math.sqrt(each.sizes[point]);
+  pointsOf(each, look, at) {
     const point = (_, place) => {
       const isLit = onnxperf.isLit(each.keys[place]);
       const itemStyle = { opacity: isLit ? 1 : 0.8, borderColor: isLit ? look.text : look.back, borderWidth: isLit ? 3 : 0.5 };
-      return { ...this.pointOf(each, at, place), itemStyle, ...(each.sizes.length ? { symbolSize: size(place) } : {}) };
+      return { ...this.pointOf(each, at, place), itemStyle, symbolSize: at.sizeOf(each, place) };
     };
     return {
       type: "scatter",
       symbol: this.symbols[each.symbol % this.symbols.length],
-      symbolSize: number > 1500 ? 4 : number > 300 ? 6 : 9,
       clip: true,
       data: each.xs.map(point).filter(({ value }) => value[1] !== null),
     };
@@ -125,16 +119,24 @@ onnxperf.plot = {
     const isPlain = at.isPlain(each);
     return {
       type: "line",
-      data: each.xs.map((_, point) => this.pointOf(each, at, point)),
+      data: this.outlineOf(each, at),
       step: { step: "middle", area: "end" }[each.shape] ?? false,
       symbol: isPlain ? "none" : this.symbols[each.symbol % this.symbols.length],
       showSymbol: !isPlain,
       symbolSize: 8,
       sampling: each.xs.length > 4000 ? "lttb" : undefined,
       lineStyle: { width: 2, type: each.dash },
-      areaStyle: each.shape === "area" ? { opacity: 0.12 } : undefined,
+      areaStyle: each.shape === "area" ? { opacity: 0.25 } : undefined,
       emphasis: { disabled: isPlain },
     };
+  },
+
+  // The points of a line; steps begin and end halfway to points that there are not, as in files.
+  outlineOf(each, at) {
+    const points = each.xs.map((_, point) => this.pointOf(each, at, point));
+    if (each.shape !== "step" || !points.length) return points;
+    const moved = (point, beside) => ({ ...point, key: "", value: [point.value[0] + (beside ? (point.value[0] - beside.value[0]) / 2 : 0), point.value[1]] });
+    return [moved(points[0], points[1]), ...points, moved(points.at(-1), points.at(-2))];
   },
 
   // Intervals: a band behind the points of a line, apart wherever one has none; of few points also a line for each.
@@ -182,16 +184,9 @@ onnxperf.plot = {
 
   signsOf(picture, look, at) {
     const marks = this.marksOf(picture);
-    const isSeen = (mark) => [at.partX(mark.x), at.partY(mark.y)].every((part) => part >= 0 && part <= 1);
-    // Words must not stand on the next sign.
-    const isFree = (mark) => marks.every((other) => {
-      const [beside, above] = [(at.partX(other.x) - at.partX(mark.x)) * at.across, (at.partY(other.y) - at.partY(mark.y)) * at.down];
-      return other === mark || Math.abs(above) > 13 || beside * (at.isLeft(mark.x, mark.text) ? -1 : 1) < 0 || Math.abs(beside) > onnxperf.textWidth(mark.text, 11) + 18;
-    });
     const sign = (mark) => {
       const { isEmpty, ...drawn } = this.signs[mark.symbol];
-      const words = marks.length < 300 && isFree(mark) ? onnxperf.fitted(mark.text, at.width * 0.45, 11) : "";
-      return { value: [at.alongX(mark.x), at.alongY(mark.y)], words: mark.words, ...drawn, itemStyle: this.inkOf(isEmpty, look.colors[mark.color], look), label: at.written(mark.x, words) };
+      return { value: [at.alongX(mark.x), at.alongY(mark.y)], words: mark.words, ...drawn, itemStyle: this.inkOf(isEmpty, look.colors[mark.color], look) };
     };
     const series = () => [...new Set(marks.map((mark) => mark.series))].map((name, place) => ({
       id: `marks ${place}`,
@@ -199,18 +194,105 @@ onnxperf.plot = {
       name,
       clip: false,
       z: 5,
-      data: marks.filter((mark) => mark.series === name && isSeen(mark)).map(sign),
-      label: { color: look.text, fontSize: 11, lineHeight: 15, textBorderColor: look.back, textBorderWidth: 3 },
-      labelLayout: { hideOverlap: true },
+      data: marks.filter((mark) => mark.series === name && at.isSeen(mark.x, mark.y)).map(sign),
     }));
     return { seen: marks, series };
+  },
+
+  // ---------------------------------------------------------------- words, which cover neither lines nor signs nor each other
+
+  mostWords: 40,
+
+  // A raster of all that is drawn, in pixels from the upper left of the plot.
+  rasterOf({ series, levels, edges }, at, marks, down) {
+    const free = onnxperf.freePlaces(at.across, down);
+    const place = (x, y) => [at.partX(x) * at.across, (1 - at.partY(y)) * down];
+    const signs = [];
+    const dot = ([x, y], radius) => {
+      signs.push({ x: x - radius, y: y - radius, wide: 2 * radius, high: 2 * radius });
+      free.take(signs.at(-1));
+    };
+    for (const each of series) {
+      const points = each.xs.map((x, point) => (each.ys[point] === null ? null : place(x, each.ys[point])));
+      points.forEach((point, number) => {
+        if (!point) return;
+        if (each.shape === "points" || !at.isPlain(each)) dot(point, at.sizeOf(each, number) / 2);
+        const next = points[number + 1];
+        if (each.shape === "points" || !next) return;
+        const turn = each.shape === "line" ? null : each.shape === "area" ? next[0] : (point[0] + next[0]) / 2;
+        const path = turn === null ? [point, next] : [point, [turn, point[1]], [turn, next[1]], next];
+        path.slice(1).forEach((to, step) => free.takeLine(path[step], to));
+      });
+    }
+    levels.forEach(({ y }) => free.takeLine([0, place(0, y)[1]], [at.across, place(0, y)[1]]));
+    edges.forEach(({ x }) => free.takeLine([place(x, 0)[0], 0], [place(x, 0)[0], down]));
+    marks.filter((mark) => at.isSeen(mark.x, mark.y)).forEach((mark) => dot(this.middleOf(mark, place(mark.x, mark.y)), 6));
+    return { free, place, signs };
+  },
+
+  // The middle of a sign, whose tip may be its place.
+  middleOf: ({ symbol }, [x, y]) => [x, y + ({ peak: -5, sampled: -5, down: -5, up: 5 }[symbol] ?? 0)],
+
+  // Words of levels, then of marks, then names of points, those of large ones first: as in files.
+  wordsOf(picture, look, at, marks, top, down) {
+    const { series, levels } = picture;
+    const high = 13;
+    const size = (text) => onnxperf.textWidth(text, 11);
+    const named = series.flatMap((each) => each.xs.map((x, point) => ({ each, x, point })).filter(({ point }) => each.labels[point] && each.ys[point] !== null));
+    named.sort((one, other) => at.sizeOf(other.each, other.point) - at.sizeOf(one.each, one.point));
+    const level = ({ free, place, signs }, { y, label }) => {
+      const text = onnxperf.fitted(label, at.across, 11);
+      const middle = place(0, y)[1];
+      for (let x = at.across - size(text) - 2; x >= 0; x -= 8) {
+        const box = [middle - 2 - high, middle + 2].map((boxY) => ({ x, y: boxY, wide: size(text), high })).find(free.isFree);
+        if (box) return { text, box, name: "" };
+      }
+      return near({ free, signs }, [at.across - 1, middle], 0, text, "");
+    };
+    const near = ({ free, signs }, middle, radius, text, name) => {
+      const isOther = (box) => Math.hypot(box.x + box.wide / 2 - middle[0], box.y + box.high / 2 - middle[1]) > radius;
+      const box = text && free.nearest(middle, radius, size(text), high, signs.filter(isOther));
+      return box ? { text, box, name, line: box.leads ? [middle, free.end(middle, box)] : null } : null;
+    };
+    const found = () => {
+      const raster = this.rasterOf(picture, at, marks, down);
+      const kept = [];
+      const keep = (each) => {
+        if (!each) return;
+        if (each.line) raster.free.takeLine(...each.line);
+        raster.free.take(each.box);
+        raster.signs.push(each.box);
+        kept.push(each);
+      };
+      levels.filter(({ label }) => label).forEach((each) => keep(level(raster, each)));
+      for (const mark of marks.filter(({ text, x, y }) => text && at.isSeen(x, y)).slice(0, this.mostWords)) {
+        keep(near(raster, this.middleOf(mark, raster.place(mark.x, mark.y)), 6, onnxperf.fitted(mark.text, at.width * 0.6, 11), mark.series));
+      }
+      for (const { each, x, point } of named.filter((one) => at.isSeen(one.x, one.each.ys[one.point])).slice(0, this.mostWords)) {
+        keep(near(raster, raster.place(x, each.ys[point]), at.sizeOf(each, point) / 2, onnxperf.fitted(each.labels[point], at.width / 4, 11), each.name));
+      }
+      return kept;
+    };
+    const draw = ({ text, box, line }) => {
+      const words = { type: "text", style: { text, x: at.left + box.x, y: top + box.y + box.high / 2, verticalAlign: "middle", fontSize: 11, fill: look.text } };
+      const points = line?.map(([x, y]) => [at.left + x, top + y]);
+      return { type: "group", children: [...(line ? [{ type: "polyline", shape: { points }, style: { stroke: look.dim, lineWidth: 0.7, fill: "none" } }] : []), words] };
+    };
+    const names = [...new Set(["", ...marks.map((mark) => mark.series), ...at.named])];
+    return () => {
+      const words = found();
+      return names.map((name, place) => {
+        const own = words.filter((each) => each.name === name);
+        const renderItem = ({ dataIndex }) => (own[dataIndex] ? draw(own[dataIndex]) : null);
+        return { id: `words ${place}`, type: "custom", name, silent: true, z: 6, tooltip: { show: false }, data: own.map(() => [at.view().x[0], at.view().y[0]]), renderItem };
+      });
+    };
   },
 
   // ---------------------------------------------------------------- spans, edges and levels
 
   behindOf(picture, look, at) {
     const { spans, levels, edges, series } = picture;
-    const halo = { textBorderColor: look.back, textBorderWidth: 3, fontSize: 11 };
     const spanned = (name, place) => ({
       id: `span ${place}`,
       type: "line",
@@ -220,9 +302,7 @@ onnxperf.plot = {
       z: 0,
       markArea: { silent: true, z: 0, label: { position: "top", distance: 2, color: look.dim, fontSize: 11 }, data: spans.filter((span) => span.name === name).map((span) => this.areaOf(span, look, at)) },
     });
-    const sorted = levels.toSorted((one, other) => other.y - one.y);
-    const isClose = (level, place) => place > 0 && (at.partY(sorted[place - 1].y) - at.partY(level.y)) * at.down < 16;
-    const level = (each, place) => ({ yAxis: at.alongY(each.y), lineStyle: { color: look.dim, type: "dashed" }, label: { show: Boolean(each.label), formatter: each.label, position: isClose(each, place) ? "insideEndBottom" : "insideEndTop", color: look.text, ...halo } });
+    const level = ({ y }) => ({ yAxis: at.alongY(y), lineStyle: { color: look.dim, type: "dashed" }, label: { show: false } });
     const upright = (x, lineStyle) => ({ xAxis: at.alongX(x), lineStyle, label: { show: false } });
     const keyed = this.keyedOf(series);
     const lit = keyed ? keyed.xs.filter((_, place) => onnxperf.isLit(keyed.keys[place])).slice(0, 50) : [];
@@ -231,7 +311,7 @@ onnxperf.plot = {
       spans: () => [...new Set(spans.map((span) => span.name))].map(spanned),
       lines: [
         lines("edges", 1, edges.map((edge) => upright(edge.x, { color: look.colors[edge.color], type: edge.dash }))),
-        lines("levels", 4, [...sorted.map(level), ...lit.map((x) => upright(x, { color: look.text, type: "solid", width: 2 }))]),
+        lines("levels", 4, [...levels.map(level), ...lit.map((x) => upright(x, { color: look.text, type: "solid", width: 2 }))]),
       ],
     };
   },
@@ -315,6 +395,12 @@ onnxperf.plot = {
   legendOf({ series, spans }, look, at, marks) {
     const { icons } = onnxperf;
     const iconOf = (each) => (each.shape === "points" ? icons.symbols[each.symbol % icons.symbols.length] : at.isPlain(each) ? icons[each.dash] : "inherit");
+    const drawnAs = (each) => {
+      const color = look.colors[each.color];
+      return each.shape === "area"
+        ? { icon: "rect", itemStyle: { color: onnxperf.mixed(color, look.back, 0.25), borderColor: color, borderWidth: 1.5, opacity: 1 } }
+        : { icon: iconOf(each), itemStyle: { opacity: 1, borderWidth: 0 } };
+    };
     const shades = [...new Set(spans.map((span) => span.name).filter(Boolean))].filter((name) => !at.named.includes(name));
     const signs = Object.entries(this.meanings).map(([name, symbols]) => [name, marks.filter((mark) => symbols.includes(mark.symbol))]).filter(([, found]) => found.length);
     const signed = ([name, found]) => {
@@ -323,7 +409,7 @@ onnxperf.plot = {
       return { name, icon: symbol, itemStyle: this.inkOf(isEmpty, isOne ? look.colors[found[0].color] : look.dim, look) };
     };
     const entries = [
-      ...at.named.map((name) => ({ name, icon: iconOf(series.find((each) => each.name === name)), itemStyle: { opacity: 1, borderWidth: 0 } })),
+      ...at.named.map((name) => ({ name, ...drawnAs(series.find((each) => each.name === name)) })),
       ...shades.map((name) => ({ name, icon: "roundRect", itemStyle: { opacity: 0.5 } })),
       ...signs.map(signed),
     ];

@@ -87,8 +87,10 @@ onnxperf.painters.spans = (picture, look, { width, figure }) => {
     const shape = echarts.graphic.clipRectByRect({ x: from, y: middle - height / 2, width: Math.max(to - from, 1), height }, coordSys);
     if (!shape) return null;
     const fill = onnxperf.mixed(look.colors[itemOf(mark.span).color], look.back, chosen && !mark.lit ? 0.3 : 1);
-    const isRoomy = shape.width > 26 && height > 11 && mark.number === 1;
-    const text = { text: itemOf(mark.span).name, x: shape.x + 4, y: shape.y + shape.height / 2, verticalAlign: "middle", fill: onnxperf.ink(fill), fontSize: 11, width: shape.width - 8, overflow: "truncate" };
+    const { name } = itemOf(mark.span);
+    const words = shape.width > 26 && height > 11 && mark.number === 1 ? onnxperf.fitted(name, shape.width - 8, 11) : "";
+    const isRoomy = words.length > 4 || words === name;  // less says nothing
+    const text = { text: words, x: shape.x + 4, y: shape.y + shape.height / 2, verticalAlign: "middle", fill: onnxperf.ink(fill), fontSize: 11 };
     const z2 = mark.lit ? 2 : 1;
     return {
       type: "group",
