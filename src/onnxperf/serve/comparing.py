@@ -144,6 +144,7 @@ def _races(store: Store, first: Side, second: Side) -> tuple[Story, str]:
 def _profiles(_store: Store, first: Side, second: Side) -> tuple[Story, str]:
     sides: list[Any] = [_labeled(each) for each in (first, second)]
     result = onnxperf.diff(*sides)
+    result.record = replace(result.record, command="")  # the server's own command line, perhaps with its token
     return result.story()._replace(kind="diff"), result.to_markdown()
 
 
