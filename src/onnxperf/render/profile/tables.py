@@ -295,6 +295,8 @@ def all_sources_table(profile: Profile, top: int) -> Table[Timed[SourceTime]]:
     if all(row.timed.group.kind == "kept" for row in timed):
         timed = []
     table = _sources_table(profile, timed[:top])
+    first, *others = table.columns
+    table = table._replace(columns=[first._replace(text=original_or_inserted), *others])
     return table._replace(footers=[*others_footer(timed[top:]), total_footer(timed)])
 
 
@@ -334,6 +336,12 @@ def source_columns() -> list[Column[Timed[SourceTime]]]:
 def _original(row: Timed[SourceTime]) -> str:
     group = row.timed.group
     return f"{inside(group)}{members(group.source_ops, group.sources)}" if group.sources else "(none)"
+
+
+def original_or_inserted(row: Timed[SourceTime]) -> str:
+    """The original nodes; without any, those that onnxruntime added."""
+    group = row.timed.group
+    return f"{inside(group)}{members(group.source_ops or group.executed_ops, group.sources or group.executed)}"
 
 
 def _executed_names(row: Timed[SourceTime]) -> tuple[str, ...]:
