@@ -9,7 +9,7 @@ _SIGNS: dict[str, str] = {
     **dict.fromkeys(("chosen", "won", "fastest"), _BETTER),
     **dict.fromkeys(("slower", "more", "exceeded", "lost"), _WORSE),
     **dict.fromkeys(("equivalent", "no gain", "same"), _EQUAL),
-    **dict.fromkeys(("undecided", "trade", "unexplained", "no verdict", "noise", "unproven", "unclear"), _UNSURE),
+    **dict.fromkeys(("undecided", "unexplained", "no verdict", "noise", "unproven", "unclear"), _UNSURE),
     **dict.fromkeys(("failed", "timeout", "oom", "crashed"), _LOST),
     **dict.fromkeys(("differs", "changed"), _OTHER),
     "PASS": _BETTER,

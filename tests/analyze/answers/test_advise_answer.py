@@ -105,7 +105,7 @@ def test_a_trial_says_what_it_gave(tried: Tried, goal: Goal, text: str) -> None:
             (THREADS,),
             (NONE,),
             {},
-            "Keep the session as it is: none of 1 candidate is faster beyond the noise.",
+            "Keep the session as it is: the only candidate is not faster beyond the noise.",
         ),
         (
             (THREADS,),

@@ -61,7 +61,7 @@ INT8 = TuneChoice(name="int8", knobs=("rewrite",), rewrite="int8", approximate=T
         ),
         (
             replace(TUNED, outcome="defaults", winner=None, tried=None, gain=None, verdict=None),
-            "Keep the defaults: none of 1 candidate was better by 1 % or more.",
+            "Keep the defaults: the only candidate was not better by 1 % or more.",
         ),
         (
             Tuning(model="m", outcome="defaults", rows=(*TUNED.rows, SKIPPED)),

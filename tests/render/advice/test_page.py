@@ -82,7 +82,7 @@ def test_tables_have_a_row_per_trial_and_per_hazard() -> None:
 
 def test_the_chart_has_every_trial_once_and_its_table_those_without_a_time() -> None:
     chart = charts_of(AdviseResult(RECORD).page())["What each remedy gave"]
-    assert labels_in(chart) == ["1.29× ✓ gain", "0.80× ? trade"]
+    assert labels_in(chart) == ["1.29× ✓ gain", "0.80× trade"]
     failed = charts_of(AdviseResult(replace(RECORD, tried=(GAIN, FAILED))).page())["What each remedy gave"]
     assert labels_in(failed) == ["1.29× ✓ gain"]
     assert column(failed.table, "result") == ["✓ gain", "differs: output Y differs"]

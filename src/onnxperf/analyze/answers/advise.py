@@ -145,7 +145,8 @@ def _nothing_helps(record: Advice) -> str:
     if open_ == trials:
         return f"Undecided after {count(trials, 'candidate')}: more `time` may tell{_promising(record)}."
     if not open_:
-        return f"Keep the session as it is: none of {count(trials, 'candidate')} is faster beyond the noise."
+        none = "the only candidate is not" if trials == 1 else f"none of {trials} candidates is"
+        return f"Keep the session as it is: {none} faster beyond the noise."
     stay = f"{count(open_, 'candidate')} of {trials} stay{'s' if open_ == 1 else ''} undecided"
     return f"Nothing is proven faster: {stay}, more `time` may tell{_promising(record)}."
 

@@ -84,7 +84,9 @@ def _defaults(record: Tuning) -> str:
     if record.tried is not None:
         return f"Keep the defaults: the best of {_counts(record)}, {_unproven(record)}"
     least = significant(100 * record.min_effect)
-    whole = f"the {_counts(record)} tried" if tried < proposed else count(proposed, "candidate")
+    if proposed == 1:
+        return f"Keep the defaults: the only candidate was not better by {least} % or more."
+    whole = f"the {_counts(record)} tried" if tried < proposed else f"{proposed} candidates"
     return f"Keep the defaults: none of {whole} was better by {least} % or more."
 
 

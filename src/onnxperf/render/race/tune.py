@@ -154,8 +154,11 @@ def _compared(record: Tuning) -> Compared[TuneMark]:
 
 
 def _comparison(row: TuneMark) -> Comparison:
-    # Its reason is its word, or a note.
-    return row.compared if isinstance(row, Confirmed) else replace(Comparison.spelled(row, "speedup"), reason="")
+    if isinstance(row, Confirmed):
+        return row.compared
+    if row.status == "differs" and not row.choice.approximate:
+        return Comparison()  # what computes something else has no speedup
+    return replace(Comparison.spelled(row, "speedup"), reason="")  # its reason is its word, or a note
 
 
 def _name(row: TuneMark) -> str:
