@@ -32,7 +32,7 @@ RECORD = Advice(
 
 
 def test_the_page_has_the_answer_every_candidate_once_and_then_evidence_gain_and_remedy() -> None:
-    page = as_flags(page_text(AdviseResult(RECORD).page()))
+    page = page_text(AdviseResult(RECORD).page())
     places = [
         page.index(text)
         for text in (
