@@ -146,7 +146,7 @@ def test_one_node_may_be_replaced_and_the_other_kept(verdicts: tuple[list[Verdic
     [
         ("slower", "the whole model is slower"),
         ("equivalent", "the whole model does not gain from it"),
-        ("undecided", "whether the whole model gains is undecided"),
+        ("undecided", "a gain of the whole model is undecided"),
     ],
 )
 def test_the_last_race_of_the_whole_model_decides(

@@ -117,7 +117,7 @@ def test_nothing_is_kept_without_a_store(store: Path) -> None:
 def test_a_store_that_fails_is_a_line_and_no_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert api.keep(BenchResult(BENCH), store=tmp_path) is None
     said = capsys.readouterr().err
-    assert said.startswith("onnxperf: this run was not kept: ")
+    assert said.startswith("onnxperf: this run was not saved: ")
     assert said.count("\n") == 1
 
 

@@ -60,7 +60,7 @@ def test_without_limits_nothing_is_said() -> None:
         (
             profile(node("a", us=1000.0)),
             [
-                "1 node was faster than its limit, and counts as at it: the peaks are measured, and small "
+                "1 node was faster than its limit, and counts as being at it: the peaks are measured, and small "
                 "times are whole microseconds"
             ],
         ),

@@ -165,8 +165,11 @@ def _style(plan: EinsumPlan, subject: Subject) -> str:
 def _below(plan: EinsumPlan, row_notes: Sequence[str]) -> list[Line]:
     """Notes on rows, and why some failed or are undecided; a page has them as warnings."""
     failed = [each for each in _subjects(plan) if each.status != "ok" or each.verdict == "undecided"]
-    told = [(each.name, each.reason) for each in failed if each.reason not in plan.answer]
-    return [Line(text, "dim", on="screen") for text in (*row_notes, *with_reasons(told))]
+    # A reason may name the subject: it is told once for all, by the answer if that has it.
+    known = {each.reason.replace(each.name, "") for each in failed if each.reason in plan.answer}
+    told = {kind: each for each in reversed(failed) if (kind := each.reason.replace(each.name, "")) not in known}
+    reasons = with_reasons((each.name, each.reason) for each in reversed(told.values()))
+    return [Line(text, "dim", on="screen") for text in (*row_notes, *reasons)]
 
 
 def winner_of(plan: EinsumPlan) -> Subject | None:
