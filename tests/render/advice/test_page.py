@@ -7,7 +7,6 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from onnxperf.options.spelling import as_flags
 from onnxperf.records.advice import Advice, Hazard, OperatorShare, Tried
 from onnxperf.render.kit.console import page_text
 from onnxperf.render.kit.page import sections_of
