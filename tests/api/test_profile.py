@@ -344,8 +344,7 @@ def test_charts_show_what_was_profiled(profiled: onnxperf.ProfileResult) -> None
     assert label.startswith(profiled.by_node(op="Conv")["node_name"].iloc[0])
     shortest = int(profiled.by_node(op="Conv")["self_us"].iloc[0]) + 1
     assert not profiled.plot_nodes(op="Conv", min_us=shortest).get_yticklabels()
-    drawn, *_ = profiled.timeline().child_axes
-    lanes = [label.get_text() for label in drawn.get_yticklabels()]
+    lanes = [label.get_text() for label in profiled.timeline().get_yticklabels()]
     assert len(lanes) == 1
     assert lanes[0].startswith("thread ")
 
