@@ -25,7 +25,7 @@ from onnxperf.results.diff import DiffResult
 from onnxperf.results.profile import ProfileResult
 
 EXACT = 1 + 1e-9
-CLAIMS = {"times as fast": {"faster"}, "it takes": {"slower"}, "equally fast": {"equivalent"}}
+CLAIMS = {"× as fast as": {"faster"}, "× as long as": {"slower"}, "they differ by less than": {"equivalent"}}
 """Words of a claim, and the verdicts that they may come from."""
 
 
@@ -124,7 +124,7 @@ def test_a_diff_claims_only_what_its_verdicts_say(
     diff = Diff(before=before, after=after, rows=compared_rows(before, after), race=race)
     answer = diff_answer(diff)
     page = repr(DiffResult(replace(diff, answer=answer)))
-    assert_plain(re.sub(r"95 % interval [^)]*", "", page))
+    assert_plain(re.sub(r"95 % CI [^)]*", "", page))
     rival = next((subject for subject in race.subjects if subject.name == "b"), None) if race else None
     verdict = rival.verdict if rival is not None else None
     total = DiffResult(diff).columns("merged").footers[-1].values

@@ -7,7 +7,6 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from onnxperf.options.spelling import as_flags
 from onnxperf.records.advice import Advice, Hazard, OperatorShare, Tried
 from onnxperf.render.kit.console import page_text
 from onnxperf.render.kit.page import sections_of
@@ -33,7 +32,7 @@ RECORD = Advice(
 
 
 def test_the_page_has_the_answer_every_candidate_once_and_then_evidence_gain_and_remedy() -> None:
-    page = as_flags(page_text(AdviseResult(RECORD).page()))
+    page = page_text(AdviseResult(RECORD).page())
     places = [
         page.index(text)
         for text in (
