@@ -89,7 +89,7 @@ def test_the_list_is_a_table_and_a_sequence(store: Path) -> None:
 def test_looking_makes_no_file(store: Path) -> None:
     assert len(runs()) == 0
     assert list(runs().to_df()["id"]) == []
-    assert repr(runs()) == "No run was kept yet."
+    assert repr(runs()) == "No run was saved yet."
     with pytest.raises(BadOption, match="does not exist yet"):
         load_run("last")
     assert not store.exists()

@@ -295,6 +295,8 @@ class Profile(Experiment, frozen=True, kw_only=True):
     """How close the nodes come to the peaks of this machine, if requested."""
     timeline: Timeline | None = None
     """When the nodes of a typical inference ran; if there are too many, the longest ones."""
+    other_timelines: tuple[Timeline, ...] = ()
+    """The same of the first and the slowest inference, with fewer nodes at most."""
     interrupted: bool = False
     """Whether the user stopped it early."""
 

@@ -55,6 +55,8 @@ def _profile(profile: Profile) -> Problems:
     yield from _equal("alike", [profile.alike, *columns[:1]] if profile.alike else [])
     if profile.timeline is not None:
         yield from _within("timeline.nodes", profile.timeline.nodes, len(profile.nodes))
+    for each in profile.other_timelines:
+        yield from _within("other_timelines.nodes", each.nodes, len(profile.nodes))
     if profile.headroom is not None:
         yield from _headroom(profile, profile.headroom)
 

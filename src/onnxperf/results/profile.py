@@ -15,7 +15,7 @@ from onnxperf.analyze.trace.events import TraceLayout
 from onnxperf.analyze.trace.frames import events_frame, ort_frame
 from onnxperf.analyze.trace.node_memory import node_memories
 from onnxperf.analyze.trace.profile import node_times
-from onnxperf.analyze.trace.timeline import DRAWN, KEPT, slowest_iteration, timeline_of
+from onnxperf.analyze.trace.timeline import DRAWN, KEPT, timeline_of
 from onnxperf.errors import BadOption
 from onnxperf.records.graph import Graph
 from onnxperf.records.profile import NodeTime, Profile, SourceTime, Timeline
@@ -35,7 +35,7 @@ from onnxperf.render.profile.charts import (
 )
 from onnxperf.render.profile.columns import Timed, rows_of
 from onnxperf.render.profile.headroom import headroom_table, roofline_charts
-from onnxperf.render.profile.page import TOP, kept_timelines, profile_page
+from onnxperf.render.profile.page import TOP, profile_page
 from onnxperf.render.profile.perfetto import perfetto_json
 from onnxperf.render.profile.tables import (
     iterations_table,
@@ -44,7 +44,7 @@ from onnxperf.render.profile.tables import (
     operators_table,
     sources_table,
 )
-from onnxperf.render.profile.timeline import timeline_charts, timeline_memory_charts
+from onnxperf.render.profile.timeline import TYPICAL, kept_timelines, timeline_charts, timeline_memory_charts
 from onnxperf.results.base import Result, Show
 from onnxperf.results.formats import Format, Wanted
 from onnxperf.results.node_memory import NodeMemoryResult
@@ -145,20 +145,15 @@ class ProfileResult(Result[Profile]):
         return profile_page(self.record, top, self._timelines, self._graph)
 
     def _timelines(self) -> dict[str, Timeline]:
-        """The inference of the record, whole, and two others that the trace has: the first and the slowest."""
+        """The inferences of the record, with what it leaves out if the trace has it."""
         kept = kept_timelines(self.record)
-        if self._trace is None or self._layout is None:
-            return kept
-        trace, layout, record = self._trace, self._layout, self.record
-        turns = {"first": 0, "slowest": slowest_iteration(record)}
-        if kept and not kept["typical"].left_out:
-            found: dict[str, Timeline | None] = {**kept}
-        else:
-            found = {"typical": timeline_of(trace, layout, record, self._executed, DRAWN)}
-        for name, turn in turns.items():
-            if turn not in [each.iteration for each in found.values() if each is not None]:
-                found[name] = timeline_of(trace, layout, record, self._executed, KEPT, turn)
-        return {name: each for name, each in found.items() if each is not None}
+        return {name: self._longer(each, DRAWN if name == TYPICAL else KEPT) for name, each in kept.items()}
+
+    def _longer(self, timeline: Timeline, most: int) -> Timeline:
+        if self._trace is None or self._layout is None or not timeline.left_out:
+            return timeline
+        found = timeline_of(self._trace, self._layout, self.record, self._executed, most, timeline.iteration)
+        return found or timeline
 
     def _graph(self) -> DrawnGraph | None:
         """The original model with the time of its nodes, if it is at hand."""
@@ -253,7 +248,7 @@ class ProfileResult(Result[Profile]):
         found = timeline_of(trace, layout, self.record, executed, _MOST_SPANS, chosen) if chosen in known else None
         if found is None:
             raise BadOption.unknown("iteration", iteration, [f"0 to {last}"])
-        return self.drawn(timeline_charts(self.record, found, is_usual=False), ax)
+        return self.drawn(timeline_charts(self.record, found, is_typical=False), ax)
 
     def memory(self, iteration: int | None = None) -> NodeMemoryResult:
         """Memory in use after each node of one iteration; of the last complete one unless another is named."""

@@ -42,6 +42,13 @@ def test_the_inference_nearest_to_the_usual_one_is_kept() -> None:
     assert timeline.in_use_bytes == ()
 
 
+def test_the_first_and_the_slowest_are_kept_too() -> None:
+    record = result_of_trace(events([90, 90], [10, 20], [80, 80], [11, 21], [10, 22])).record
+    assert [each.iteration for each in record.other_timelines] == [0, 2]
+    assert [each.duration_us for each in record.other_timelines] == [(90, 90), (80, 80)]
+    assert result_of_trace(events([5, 6])).record.other_timelines == ()
+
+
 def profile(usual: tuple[float, ...], *inferences: tuple[int, ...]) -> Profile:
     """Nodes with these printed times, and what they took in each inference."""
     nodes = tuple(

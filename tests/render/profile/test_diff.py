@@ -67,7 +67,7 @@ def test_no_line_is_wider_than_the_console(width: int, encoding: str) -> None:
 
 def test_a_diff_names_its_sides_and_their_sums() -> None:
     text = printed(profiles.diff(), 140)
-    assert text.startswith("linear.onnx · resnet.onnx (disable) against resnet.onnx (all) · 2 threads")
+    assert text.startswith("resnet.onnx (disable) against resnet.onnx (all) · 2 threads")
     assert "level" not in text.splitlines()[0]
     assert cells(line_with(text, "-  resnet.onnx (disable)")) == [
         "-", "resnet.onnx (disable)", "disable", "6", "11", "8.75 ms", "9.00 ms", "8.70 ms",
@@ -185,7 +185,7 @@ def test_a_page_starts_with_paired_original_nodes_and_the_change_in_each_row() -
     assert first.title == "Original nodes"
     assert len(grid.brief(6)) <= 6
     places = {column.heading: place for place, column in enumerate(grid.columns)}
-    assert {places[name] for name in ("nodes of the original model", "change", "speedup")} <= set(grid.brief(6))
+    assert {places[name] for name in ("original node", "change", "speedup")} <= set(grid.brief(6))
     assert all(line.cells[places["change"]].figure.marks for line in grid.lines[: len(first.rows)])
     assert grid.lines[0].cells[places["change"]].style == "green"
 

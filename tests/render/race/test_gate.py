@@ -50,9 +50,9 @@ GATE = Gate(
 def test_the_page_has_every_limit_every_control_and_the_answer() -> None:
     text = printed(gate_page(GATE))
     assert text.startswith("new.onnx · against old.onnx")
-    time = ["time batch=2", "1.00 ms", "1.01 ms", "1.01", "0.99–1.03", "✓ PASS", "1.05"]
+    time = ["time batch=2", "1.00 ms", "1.01 ms", "1.01×", "0.99–1.03", "✓ PASS", "1.05"]
     assert cells(line_with(text, "time batch=2"))[: len(time)] == time
-    assert cells(line_with(text, "memory"))[:4] == ["memory", "10.0 MB", "15.0 MB", "1.50"]
+    assert cells(line_with(text, "memory"))[:4] == ["memory", "10.0 MB", "15.0 MB", "1.50×"]
     assert {"0.99–1.01", "✓ PASS"} <= set(cells(line_with(text, "control batch=2")))
     assert {"✓ PASS", "0.1"} <= set(cells(line_with(text, "error")))
     assert text.index("new.onnx fails.") < text.index("time batch=2")

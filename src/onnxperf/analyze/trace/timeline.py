@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from onnxperf.analyze.trace.events import Integers, TraceLayout, number_distinct
 from onnxperf.analyze.trace.node_memory import node_memories
@@ -16,6 +17,8 @@ from onnxperf.records.trace import Trace
 
 KEPT = 5_000
 """Maximum number of node executions in a record; a store contains thousands of records."""
+KEPT_OTHERS = 500
+"""The same for the first and the slowest inference."""
 DRAWN = 100_000
 """Maximum number of node executions on a page."""
 
@@ -37,6 +40,15 @@ def slowest_iteration(profile: Profile) -> int:
     times = profile.run_us or added(node.self_us for node in profile.nodes)
     first = len(times) - len(steady(times))
     return max(range(first, len(times)), key=times.__getitem__, default=0)
+
+
+def with_timelines(profile: Profile, trace: Trace, layout: TraceLayout, executed: Graph | None = None) -> Profile:
+    """The profile with its typical inference, the first and the slowest."""
+    timeline = timeline_of(trace, layout, profile, executed)
+    turns = dict.fromkeys([0, slowest_iteration(profile)])
+    turns.pop(usual_iteration(profile), None)
+    others = (timeline_of(trace, layout, profile, executed, KEPT_OTHERS, turn) for turn in turns)
+    return replace(profile, timeline=timeline, other_timelines=tuple(each for each in others if each is not None))
 
 
 def timeline_of(

@@ -23,7 +23,7 @@ from onnxperf.analyze.trace import profile as sums
 from onnxperf.analyze.trace.events import lay_out
 from onnxperf.analyze.trace.headroom import headroom_of
 from onnxperf.analyze.trace.launches import join_launches
-from onnxperf.analyze.trace.timeline import timeline_of
+from onnxperf.analyze.trace.timeline import with_timelines
 from onnxperf.api._shared.peaks import peaks_of
 from onnxperf.api._shared.racing import start_of
 from onnxperf.api._shared.requests import Settings
@@ -296,8 +296,7 @@ def result_of_recording(recorded: RecordedModel, *traces: Path | None) -> Profil
         sources=source_times(groups, nodes),
         modules=module_times(nodes),
     )
-    timeline = timeline_of(result.trace, result.layout, record, executed)
-    record = replace(record, answer=profile_answer(record), timeline=timeline)
+    record = with_timelines(replace(record, answer=profile_answer(record)), result.trace, result.layout, executed)
     weights = partial(work_of_nodes, recorded.model, recorded.shapes)
     view = partial(view_of, recorded.model, False, recorded.shapes)
     return ProfileResult(record, result.trace, result.layout, weights, executed, view, _TraceFiles(written))
@@ -306,5 +305,5 @@ def result_of_recording(recorded: RecordedModel, *traces: Path | None) -> Profil
 def _summed_up(trace: Trace, label: str) -> ProfileResult:
     layout = lay_out(trace)
     record = sums.summarise(trace, layout, label)
-    record = replace(record, answer=profile_answer(record), timeline=timeline_of(trace, layout, record))
+    record = with_timelines(replace(record, answer=profile_answer(record)), trace, layout)
     return ProfileResult(record, trace, layout)

@@ -18,8 +18,8 @@ VERDICT_STYLES: Mapping[str, str] = {
     "baseline": "bold",
     **dict.fromkeys(("faster", "gain", "less", "passed", "as before", "kept", "rewritten", "better"), "green"),
     **dict.fromkeys(("chosen", "won", "fastest", "PASS"), "green"),
-    **dict.fromkeys(("slower", "more", "failed", "changed", "exceeded", "lost", "FAIL"), "red"),
-    **dict.fromkeys(("undecided", "trade", "unexplained", "CANNOT TELL"), "yellow"),
+    **dict.fromkeys(("slower", "more", "failed", "exceeded", "lost", "FAIL"), "red"),
+    **dict.fromkeys(("undecided", "trade", "unexplained", "changed", "CANNOT TELL"), "yellow"),
     **dict.fromkeys(("equivalent", "dropped", "no gain", "limit"), "dim"),
 }
 """Styles of verdicts and of what features call them."""

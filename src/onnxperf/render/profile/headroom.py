@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from onnxperf.records.headroom import Headroom, Limit
-from onnxperf.records.profile import NodeTime, Profile, SourceTime
+from onnxperf.records.profile import NodeTime, Profile
 from onnxperf.render.charts.bars import BarSeries, bars, bars_chart
 from onnxperf.render.charts.base import BROWN, GREY, Chart, axis_of, chart, microsecond_unit
 from onnxperf.render.charts.plot import Dash, Plot, Series
@@ -26,13 +26,14 @@ from onnxperf.render.profile.columns import (
     total_column,
     total_footer,
 )
-from onnxperf.render.profile.groups import TIMELESS, inside, members
+from onnxperf.render.profile.groups import TIMELESS
 from onnxperf.render.profile.tables import (
     module_columns,
     node_columns,
     node_label,
     nodes_table,
     operator_columns,
+    original_or_inserted,
     source_columns,
 )
 from onnxperf.wording.names import name_of
@@ -102,13 +103,8 @@ def _modules_table(profile: Profile, top: int) -> Table[Any]:
 def _sources_table(profile: Profile, top: int) -> Table[Any]:
     rows = [row for row in _ranked(profile, "sources") if row.timed.group.kind not in TIMELESS]
     name, kind = source_columns()
-    columns = [name._replace(text=_original_or_inserted), kind, time_column()]
+    columns = [name._replace(text=original_or_inserted), kind, time_column()]
     return _table("What could be won in the original model", columns, rows, top)
-
-
-def _original_or_inserted(row: Timed[SourceTime]) -> str:
-    group = row.timed.group
-    return f"{inside(group)}{members(group.source_ops or group.executed_ops, group.sources or group.executed)}"
 
 
 def _is_changed(profile: Profile) -> bool:

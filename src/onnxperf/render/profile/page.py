@@ -22,7 +22,7 @@ from onnxperf.render.profile.tables import (
     modules_table,
     operators_table,
 )
-from onnxperf.render.profile.timeline import timelines_charts
+from onnxperf.render.profile.timeline import kept_timelines, timelines_charts
 from onnxperf.render.profile.where import where_parts
 from onnxperf.wording.numbers import count, duration, microseconds, ratio
 
@@ -56,11 +56,6 @@ def profile_page(
         *answered(profile.answer, profile.notes, profile.interrupted, amount=_amount(profile)),
         Foot([*measured_facts(profile), f"times: {estimator(profile)}"] if profile.iterations else []),
     ]
-
-
-def kept_timelines(profile: Profile) -> dict[str, Timeline]:
-    """The one inference of the record."""
-    return {} if profile.timeline is None else {"typical": profile.timeline}
 
 
 def _amount(profile: Profile) -> Amount:

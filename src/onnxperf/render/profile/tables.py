@@ -295,6 +295,8 @@ def all_sources_table(profile: Profile, top: int) -> Table[Timed[SourceTime]]:
     if all(row.timed.group.kind == "kept" for row in timed):
         timed = []
     table = _sources_table(profile, timed[:top])
+    first, *others = table.columns
+    table = table._replace(columns=[first._replace(text=original_or_inserted), *others])
     return table._replace(footers=[*others_footer(timed[top:]), total_footer(timed)])
 
 
@@ -309,7 +311,7 @@ def _sources_table(
 ) -> Table[Timed[SourceTime]]:
     columns: list[Column[Timed[SourceTime]]] = [
         *source_columns(),
-        Column("executed", "executed as", _executed_names, TEXT, text=_executed, style="dim", room=12),
+        Column("executed", "executed as", _executed_names, TEXT, 80, text=_executed, style="dim", room=12),
         time_column(),
         share_column(profile),
         for_files("source_ops", lambda row: row.timed.group.source_ops),
@@ -334,6 +336,12 @@ def source_columns() -> list[Column[Timed[SourceTime]]]:
 def _original(row: Timed[SourceTime]) -> str:
     group = row.timed.group
     return f"{inside(group)}{members(group.source_ops, group.sources)}" if group.sources else "(none)"
+
+
+def original_or_inserted(row: Timed[SourceTime]) -> str:
+    """The original nodes; without any, those that onnxruntime added."""
+    group = row.timed.group
+    return f"{inside(group)}{members(group.source_ops or group.executed_ops, group.sources or group.executed)}"
 
 
 def _executed_names(row: Timed[SourceTime]) -> tuple[str, ...]:

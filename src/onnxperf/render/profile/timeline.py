@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from onnxperf.records.node_memory import NodeMemories, NodeMemory
 from onnxperf.records.profile import NodeTime, Profile, Timeline
 from onnxperf.render.charts.base import GREY, Chart, Filter, Layer, axis_of, microsecond_unit, size_unit
@@ -29,6 +31,7 @@ from onnxperf.render.profile.tables import node_label
 from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, grouped, microseconds, size
 
+TYPICAL = "typical"
 _MOST_ROWS = 2_000
 _LETTERS, _SHORTEST, _MANY = 1_250_000, 16, 10_000
 """Letters of all names together, and those of one name that remain at least: a page stays below 8 MB. From many nodes
@@ -51,9 +54,17 @@ class Execution(NamedTuple):
     in_use_bytes: int | None
 
 
-def timeline_charts(profile: Profile, timeline: Timeline | None, is_usual: bool = True) -> list[Chart]:
-    """One inference: a lane per thread and depth, a mark per execution of a node, and below them the memory in use."""
-    return timelines_charts(profile, {} if timeline is None else {"typical" if is_usual else "": timeline})
+def kept_timelines(profile: Profile) -> dict[str, Timeline]:
+    """The inferences of the record: the typical one, the first and the slowest."""
+    typical = {} if profile.timeline is None else {TYPICAL: profile.timeline}
+    return typical | {("slowest" if each.iteration else "first"): each for each in profile.other_timelines}
+
+
+def timeline_charts(profile: Profile, timeline: Timeline | None, is_typical: bool = True) -> list[Chart]:
+    """One inference: a lane per thread and depth, a mark per execution; of the typical one also its memory."""
+    if timeline is None or is_typical:
+        return timelines_charts(profile, {} if timeline is None else {TYPICAL: timeline})
+    return timelines_charts(profile, {"": replace(timeline, in_use_bytes=())})
 
 
 def timelines_charts(profile: Profile, timelines: Mapping[str, Timeline]) -> list[Chart]:
@@ -82,7 +93,7 @@ def _choice(profile: Profile, name: str, timeline: Timeline) -> str:
 def _summary(profile: Profile, name: str, timeline: Timeline) -> str:
     """What the first view shows: the typical inference, unless another was asked for."""
     number, usual = _number(profile, timeline), "is the one whose node times are closest to those in the tables"
-    about = f"The typical inference, number {number}, {usual}" if name == "typical" else f"Inference {number}"
+    about = f"The typical inference, number {number}, {usual}" if name == TYPICAL else f"Inference {number}"
     parts = [f"{about}: {count(len(timeline.nodes), 'execution')} in {microseconds(_end(timeline))}."]
     if timeline.left_out:
         parts.append(f"{count(timeline.left_out, 'execution')}, the shortest, are left out.")

@@ -32,6 +32,8 @@ MOST_SUBJECTS = 60
 """Subjects that the chart shows; the table has all."""
 _DIM = 12
 """Room for the name of a dimension in a heading."""
+_TOPIC = 24
+"""Characters of what a run is about in the list, so that there is room for its answer."""
 _COMMIT = 8
 """Characters of a commit in the list."""
 _STYLES = {**STATUS_STYLES, "running": "cyan", "interrupted": "yellow"}
@@ -80,7 +82,9 @@ def _command(run: KeptRun) -> str:
 
 def _topic(run: KeptRun) -> str:
     """What was measured; of a run that was killed, what was typed for it."""
-    return run.topic or next((word for word in _command(run).split()[1:] if not word.startswith("-")), "")
+    if run.topic:
+        return shortened(name_of(run.topic), _TOPIC)
+    return next((word for word in _command(run).split()[1:] if not word.startswith("-")), "")
 
 
 def _cases(run: KeptRun) -> str:
