@@ -67,7 +67,7 @@ def test_sparklines_have_levels_with_noise_bands_changes_and_outliers(team: Team
 
 def test_what_needs_attention_comes_newest_first_and_leads_there(team: Team) -> None:
     listed = team.client.get("/").text.split('id="attention"')[1].split("</section>")[0]
-    chips = re.findall(r'class="chip (\w+)">([^<]+)</span> <a class="topic" href="([^"]+)">([^<]+)', listed)
+    chips = re.findall(r'class="sign (\w+)">([^<]+)</span> <a class="topic" href="([^"]+)">([^<]+)', listed)
     assert [(color, text, model) for color, text, _, model in chips] == [
         ("red", "✗ failed", "yolo-v8n.onnx"),
         ("yellow", "? gate undecided", "bert-base.onnx"),
@@ -79,7 +79,7 @@ def test_what_needs_attention_comes_newest_first_and_leads_there(team: Team) -> 
 
 def test_the_latest_gates_have_their_outcome(team: Team) -> None:
     listed = team.client.get("/").text.split('id="gates"')[1]
-    assert re.findall(r'class="chip \w+">([^<]+)', listed) == [
+    assert re.findall(r'class="sign \w+">([^<]+)', listed) == [
         *("? undecided", "✓ passed", "✗ failed", "✓ passed", "? undecided", "✓ passed")
     ]
     gates = team.client.get("/api/overview").json()["gates"]

@@ -100,7 +100,7 @@ class _Places:
             x = f"{round(_LEFT + (_RIGHT - _LEFT) * place, 2)}%"
             anchor = "start" if place < 0.05 else "end" if place > 0.95 else "middle"
             parts.append(tag("line", class_="tick", x1=x, x2=x, y1=0, y2=5))
-            way = {"class_": "more"} if number % 2 else {}  # a narrow page has room for every second
+            way = {"class_": "spare"} if number % 2 else {}  # a narrow page has room for every second
             parts.append(tag("text", escape(words), x=x, y=18, text_anchor=anchor, **way))
         return tag("svg", "".join(parts), class_="axis", width="100%", height=_AXIS, aria_hidden="true")
 
@@ -219,7 +219,7 @@ def _changes(series: HistorySeries, xs: Sequence[float]) -> Iterator[str]:
         anchor, dx = ("end", -5) if x1 > _LABEL_SIDE else ("start", 5)
         where = {"x": f"{x1}%", "y": 13 + 14 * (place % 2), "dx": dx, "text_anchor": anchor}  # neighbors do not collide
         short, rest = _label(change, way)
-        words = escape(short) + tag("tspan", escape(rest), class_="more")
+        words = escape(short) + tag("tspan", escape(rest), class_="spare")
         yield tag("text", words, class_=f"label {way}", **where)
 
 
