@@ -388,9 +388,9 @@ def raced(*verdicts: Verdict, speedup: float = 2.0) -> Case:
 @pytest.mark.parametrize(
     ("verdicts", "winner", "answer"),
     [
-        (("baseline", "undecided", "slower"), None, "and nothing is kept for later calls."),
+        (("baseline", "undecided", "slower"), None, "and nothing is saved for later calls."),
         (("baseline", "undecided", "faster"), 2, "may be as fast."),
-        (("baseline", "slower", "faster"), 2, "is the fastest graph for ij,jk: 2 times as fast"),
+        (("baseline", "slower", "faster"), 2, "is the fastest graph for ij,jk: 2.00× as fast"),
         (("baseline", "slower", "equivalent"), 0, "differs from it by less than 1 %."),
     ],
 )

@@ -94,11 +94,11 @@ def test_a_gate_is_written_for_ci_kept_and_shown(
     assert run(words) == 1
     suite = ET.fromstring((tmp_path / "gate.xml").read_bytes())
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("4", "2", "0")
-    assert "time: new / baseline is 1.20" in (tmp_path / "gate.xml").read_text()
-    assert "FAIL: new takes 1.20× as long as old" in (tmp_path / "gate.md").read_text()
+    assert "time: new / baseline is 1.200 (1.199–1.201), and the limit is 1.05" in (tmp_path / "gate.xml").read_text()
+    assert "FAIL: new takes 1.200× as long as old for n=1 (95 % CI 1.199–1.201)" in (tmp_path / "gate.md").read_text()
     assert "Ratios and limits" in (tmp_path / "gate.html").read_text()
     assert run(["runs", "show", "last", *store]) == 0
-    assert "new fails" in capsys.readouterr().out
+    assert "FAIL: new takes 1.200×" in capsys.readouterr().out
 
 
 def test_other_outputs_fail_unless_they_are_not_compared(models: tuple[Path, Path], tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_an_error_of_outputs_may_be_accepted(
     assert error.new == pytest.approx(0.0 if body == "Y = Relu(X)" else 0.5, abs=1e-6)
     assert "outputs" not in {each.measure for each in found.record.limits}
     if outcome == "failed":
-        assert "fails: the largest error of its outputs is 0.5 for n=2, and the limit is 0.4" in found.answer
+        assert found.answer.startswith("FAIL: the largest error of other is 0.5; the limit is 0.4.\nControl, ")
 
 
 def test_outputs_of_another_shape_have_no_error(models: tuple[Path, Path], tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_only_runs_since_a_date_are_looked_at(
 
 
 def test_days_are_counted_from_now(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from onnxperf.api import history as module
+    from onnxperf.api._shared import since as module
 
     class Clock(datetime):
         @classmethod

@@ -325,7 +325,7 @@ def test_where_not_even_the_spool_can_be_written_the_sweep_goes_on(
     assert models(kept(store, THREE)) == list(FOUND)
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert "the sweep continues, but is not kept: the store is full; the spool" in said
+    assert "the sweep continues, but is not saved: the store is full; the spool" in said
 
 
 def test_cases_may_begin_together_and_finish_in_any_order(store: Store) -> None:

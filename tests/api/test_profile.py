@@ -94,7 +94,7 @@ def test_nodes_and_modules_come_from_what_the_exporter_wrote(conv: onnx.ModelPro
     assert nodes.loc["GlobalAveragePool", "module"] == ""
     modules = result.by_module()
     assert modules["module"].tolist() == ["", "enc.c3"]
-    assert "from Conv_0, enc.c3) takes" in result.answer
+    assert "\nConv_0 takes" in f"\n{result.answer}", "the node of the model, not its name in the session"
     assert "modules" in result.table_names()
 
 
@@ -260,7 +260,8 @@ def test_tables_charts_and_the_trace_are_written_and_can_be_read_back(
         name: len(frame_of(profiled.columns(name), with_footers=True)) for name in profiled.table_names()
     }
     assert msgspec.json.decode((tmp_path / "out.json").read_bytes(), type=Profile) == profiled.record
-    assert profiled.answer in (tmp_path / "out.md").read_text(encoding="utf-8").replace("\\", "")
+    written = (tmp_path / "out.md").read_text(encoding="utf-8").replace("\\", "")
+    assert all(line in written for line in profiled.answer.splitlines())
     assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
     assert all(title in svg_words(tmp_path / "out.svg") for title in ("Time per operator", "Time per node"))
     assert onnxperf.profile(tmp_path / "out.perfetto.json").record.iterations == 6

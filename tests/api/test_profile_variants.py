@@ -29,16 +29,16 @@ def profile(name: str, **times: float) -> Profile:
 
 
 CASES = {
-    "Conv takes the most time under both variants: 30 µs under a and 20 µs under b.": [
+    "Conv takes the most time: 30 µs with a and 20 µs with b.": [
         profile("a", Conv=30, Add=10),
         profile("b", Conv=20, Add=10),
     ],
-    "The most time goes to Conv under a (30 µs) and Add under b (12 µs).": [
+    "The most time goes to Conv with a (30 µs) and Add with b (12 µs).": [
         profile("a", Conv=30, Add=10),
         profile("b", Conv=8, Add=12),
     ],
-    "With the profiler, a call takes 4 times as long, so times of nodes are mostly the profiler's. Conv takes the most "
-    "time under both variants: 30 µs under a and 20 µs under b.": [
+    "With the profiler, a call takes 4.00× as long: times of nodes are mostly the profiler's.\nConv takes the most "
+    "time: 30 µs with a and 20 µs with b.": [
         replace(profile("a", Conv=30), profiled_ns=2.0, unprofiled_ns=1.0),
         replace(profile("b", Conv=20), profiled_ns=4.0, unprofiled_ns=1.0),
     ],
@@ -60,7 +60,6 @@ def test_each_value_of_a_setting_has_a_column_and_a_profile_of_its_own(linear_pa
     assert session is not None
     assert session.opt_level == "all"
     assert set(result.table("nodes")["variant"]) == {"opt_level=disable", "opt_level=all"}
-    assert "no verdict" in result.to_markdown()
     assert result.plot() is not None
 
 

@@ -94,7 +94,7 @@ def test_nodes_that_make_the_model_faster_are_replaced(verdicts: tuple[list[Verd
     assert [site.speedup for site in result.record.sites] == [1.5, 1.5]
     assert result.path == str(path)
     assert "2 of 2 Einsum nodes rewritten" in result.answer
-    assert "1.5 times as fast (95 % interval 1.4 to 1.6)" in result.answer
+    assert "1.50× as fast (95 % CI 1.40–1.60)" in result.answer
     assert "Einsum" not in operators(path)
     assert_same_results(path, attention())
     _, races = verdicts
@@ -146,7 +146,7 @@ def test_one_node_may_be_replaced_and_the_other_kept(verdicts: tuple[list[Verdic
     [
         ("slower", "the whole model is slower"),
         ("equivalent", "the whole model does not gain from it"),
-        ("undecided", "whether the whole model gains is undecided"),
+        ("undecided", "a gain of the whole model is undecided"),
     ],
 )
 def test_the_last_race_of_the_whole_model_decides(

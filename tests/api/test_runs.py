@@ -89,7 +89,7 @@ def test_the_list_is_a_table_and_a_sequence(store: Path) -> None:
 def test_looking_makes_no_file(store: Path) -> None:
     assert len(runs()) == 0
     assert list(runs().to_df()["id"]) == []
-    assert repr(runs()) == "No run was kept yet."
+    assert repr(runs()) == "No run was saved yet."
     with pytest.raises(BadOption, match="does not exist yet"):
         load_run("last")
     assert not store.exists()
@@ -117,7 +117,7 @@ def test_nothing_is_kept_without_a_store(store: Path) -> None:
 def test_a_store_that_fails_is_a_line_and_no_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert api.keep(BenchResult(BENCH), store=tmp_path) is None
     said = capsys.readouterr().err
-    assert said.startswith("onnxperf: this run was not kept: ")
+    assert said.startswith("onnxperf: this run was not saved: ")
     assert said.count("\n") == 1
 
 

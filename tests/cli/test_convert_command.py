@@ -68,7 +68,7 @@ def test_a_model_with_its_sample_is_written_and_described(
     assert run("with_sample", "-o", "model.onnx", *arguments) == 0
     said = capsys.readouterr().out
     assert "from sklearn" in said
-    assert "rows x 2" in said
+    assert "rows×2" in said
     assert "Written to model.onnx." in said
     model = onnx.load(tmp_path / "model.onnx")
     assert [output.name for output in model.graph.output] == ["label", "scores"]

@@ -142,10 +142,10 @@ def rival(verdict: Verdict | None, status: Status = "ok", speedup: float | None 
         (
             [rival("faster", speedup=2.0), rival("slower", speedup=0.749)],
             3,
-            "the whole model is slower (speedup 0.749)",
+            "the whole model is slower (speedup 0.75×)",
         ),
-        ([rival("faster", speedup=2.0), rival("undecided", speedup=1.2)], 3, "gains is undecided (speedup 1.2)"),
-        ([rival("faster", speedup=2.0), rival(None, "crashed")], 3, "whether the whole model gains is crashed"),
+        ([rival("faster", speedup=2.0), rival("undecided", speedup=1.2)], 3, "is undecided (speedup 1.20×)"),
+        ([rival("faster", speedup=2.0), rival(None, "crashed")], 3, "a gain of the whole model is crashed"),
     ],
 )
 def test_a_model_is_written_only_if_it_is_proven_faster(

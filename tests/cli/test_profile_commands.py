@@ -30,7 +30,7 @@ def test_profile_prints_its_tables_and_writes_every_file(
     assert run(["profile", str(linear_path), "--calls", "7", "--threads", "1", *options]) == 0
     printed = capsys.readouterr().out
     assert "MatMul" in printed
-    assert "session initialization" in printed
+    assert " · initialization " in printed
     assert all((tmp_path / file).stat().st_size for file in files)
     assert json.loads((tmp_path / "p.json").read_bytes())["iterations"] == 7
     assert (tmp_path / "p.csv").read_text(encoding="utf-8").startswith("node_name,op_name")
@@ -80,8 +80,9 @@ def test_roofline_prints_what_could_be_won_and_writes_it(
     options = ["--calls", "3", "--threads", "1", "--roofline", "-o", str(tmp_path / "p.csv"), "--table", "headroom"]
     assert run(["profile", str(linear_path), *options]) == 0
     printed = capsys.readouterr().out
-    assert "Headroom per operator" in printed
-    assert "The nodes that could win the most" in printed
+    judged = "could be won is not judged" not in " ".join(printed.split())  # as on a busy machine
+    assert ("Time per operator, and what could be won at best on this machine" in printed) == judged
+    assert ("The nodes that could win the most" in printed) == judged
     assert "could_win_us" in (tmp_path / "p.csv").read_text(encoding="utf-8").partition("\n")[0]
     assert run(["view", str(linear_path), "--profile", "--by", "headroom", "--threads", "1"]) == 0
     assert "what they could win at best" in " ".join(capsys.readouterr().out.split())
@@ -105,7 +106,7 @@ GRAPH = ["-o", "{tmp}/d.graph.svg"]
         ),
         (
             ["diff", "{model}", *LEVELS, "--calls", "3", "--time", "60", "--min-effect", "0.01%"],
-            "no inference of disable and all was profiled completely",
+            "? No verdict; no inference of opt_level=disable and opt_level=all was profiled completely",
         ),
     ],
     ids=["profile", "profiles of a diff", "race of a diff"],
@@ -140,8 +141,8 @@ def test_diff_of_two_levels_prints_rows_and_the_verdict(linear_path: Path, capsy
     levels = ["--opt-level", "disable,all", "--calls", "3", "--threads", "1", "--time", "0.2"]
     assert run(["diff", str(linear_path), *levels]) == 0
     printed = capsys.readouterr().out
-    assert "disable against all" in printed
-    assert "Raced without the profiler" in printed
+    assert "linear · opt_level=disable against opt_level=all" in printed
+    assert "Raced" not in printed, "the answer is that of the race"
 
 
 def test_a_diff_draws_both_graphs_without_running_anything(
@@ -208,7 +209,9 @@ def test_optimize_writes_reports_beside_the_model_and_keeps_the_run(
     assert lines == ["op_name,before,after,change", "MatMul,1,1,0", "total,1,1,0"]
     assert onnx.load(tmp_path / "o.onnx").graph.node[0].op_type == "MatMul"
     assert run(["runs", "show", "last"]) == 0
-    assert capsys.readouterr().out.split("\n", 1)[1] == printed
+    shown, _, foot = capsys.readouterr().out.partition("saved as run ")
+    assert shown == printed.partition("saved as run ")[0]
+    assert foot
 
 
 def test_diff_writes_its_chart_and_the_graphs_in_one_run(linear_path: Path, tmp_path: Path) -> None:

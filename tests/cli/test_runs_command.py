@@ -75,7 +75,7 @@ def test_a_list_that_makes_no_sense_is_refused(
 
 def test_the_list_of_a_store_that_is_not_there_is_empty(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["runs"]) == 0
-    assert capsys.readouterr().out == "No run was kept yet.\n"
+    assert capsys.readouterr().out == "No run was saved yet.\n"
     assert not store.exists()
 
 
@@ -83,7 +83,7 @@ def test_a_run_is_shown_as_it_was_printed_first(capsys: pytest.CaptureFixture[st
     name = kept()
     assert run(["runs", "show", name[:4]]) == 0
     out = capsys.readouterr().out
-    assert out.startswith(f"run {name}\n")
+    assert f"saved as run {name}" in out
     assert "io-binding-inplace" in out
     assert BENCH.cases[0].answer in out
     assert run(["runs", "show", "last", "--quiet"]) == 0
@@ -277,7 +277,7 @@ def test_the_list_says_what_waits_and_for_which_store(tmp_path: Path, capsys: py
     capsys.readouterr()
     assert run(["runs"]) == 0
     captured = capsys.readouterr()
-    assert captured.out == "No run was kept yet.\n"
+    assert captured.out == "No run was saved yet.\n"
     assert captured.err.startswith("onnxperf: 1 result in ")
     assert f"waits for the store {tmp_path / 'away' / 'runs.sqlite'}" in captured.err
     assert run(["runs", "--store", str(tmp_path)]) == 2  # a store that cannot be read

@@ -85,7 +85,7 @@ def test_a_cluster_that_does_not_answer_is_one_line(tmp_path: Path) -> None:
     ended = run(["-m", "onnxperf", "bench", "zoo:tiny-linear", "--on", "127.0.0.1:9"], tmp_path)
     assert ended.returncode == 2
     assert ended.stderr.splitlines() == [
-        "onnxperf: --on 127.0.0.1:9: no cluster answers there: Connection refused; check with `ray status`"
+        "onnxperf: --on 127.0.0.1:9: no cluster answers there: Connection refused; check with ray status"
     ]
 
 

@@ -29,7 +29,7 @@ def test_the_report_shows_facts_rows_noise_and_sentence(band: float | None, show
     result = doctored(band)
     for text in [repr(result), result._repr_html_(), result.to_markdown()]:
         assert "CPUExecutionProvider" in text
-        assert "avx512f" in text
+        assert "AVX512" in text
         assert "1 % can be seen here." in text
         assert ("±0.40 % (A/A race)" in text) == shown
     assert ("noise" in result.to_df()["fact"].tolist()) == shown

@@ -113,7 +113,8 @@ def test_two_picked_runs_are_compared(browser: Any, server: Serving, runs: tuple
         ready(page)
         assert page.inner_text("h1").startswith(f"resnet.onnx: run {after}")
         draw_all(page)
-        assert not page.evaluate(BLANK, page.query_selector("figure.chart"))
+        assert not any(page.evaluate(BLANK, figure) for figure in page.query_selector_all("figure.chart"))
+        assert page.locator("text=Markdown to copy").count()
         page.click("nav.site >> text=Runs")
         assert len(listed(page)) == 4
         assert complaints == []

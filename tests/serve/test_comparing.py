@@ -10,9 +10,10 @@ import pytest
 from msgspec.structs import replace
 from starlette.testclient import TestClient
 
+from onnxperf.caller import Caller, called_by
 from onnxperf.records.runs import KeptRun
 from onnxperf.serve.application import application
-from onnxperf.serve.comparing import title_of
+from onnxperf.serve.comparing import compared, title_of
 from onnxperf.store import Store, open_store
 from tests.api.kept import check
 from tests.render import gallery
@@ -50,8 +51,16 @@ def test_two_profiles_are_compared_node_by_node(store: Store, client: TestClient
     title = f"resnet50.onnx: commit {commits[1]} ({days[1]}) against commit {commits[0]} ({days[0]})"
     assert f"<h1>{title}</h1>" in page.text
     assert f"resnet50.onnx · {commits[0]}" in unescape(page.text)
-    for section in ("Executed nodes", "Settings that differ", "Markdown to copy"):
+    for section in ("Settings that differ", "Markdown to copy"):
         assert f"<h2>{section}</h2>" in page.text
+
+
+@pytest.mark.parametrize("kind", ["profile", "bench", "gate"])
+def test_the_command_line_of_the_server_is_nowhere(store: Store, kind: str) -> None:
+    with called_by(Caller("onnxperf serve --token hidden-secret-token")):
+        found = compared(store, *(each.id for each in two(store, kind)))
+    assert "onnxperf serve" not in f"{found.story}{found.markdown}"
+    assert found.story.command == ""
 
 
 def test_races_have_a_verdict_and_the_settings_that_differ(store: Store, client: TestClient) -> None:
@@ -64,6 +73,19 @@ def test_races_have_a_verdict_and_the_settings_that_differ(store: Store, client:
     assert lines[0].startswith("### bert-base.onnx: commit ")
     assert f"| commit | {both[0].tags['commit']} | {both[1].tags['commit']} |" in lines
     assert not [line for line in lines if line.startswith(("| python |", "| cores |"))]
+
+
+def test_one_run_is_offered_others_of_its_kind_and_model_the_older_one_first(store: Store, client: TestClient) -> None:
+    first, last = two(store, "profile")
+    page = unescape(client.get(f"/compare?second={last.id}").text)
+    alike = [each for each in store.runs(kind="profile") if each.id != last.id]
+    for other in alike:
+        assert f'href="/compare?first={other.id}&second={last.id}"' in page
+    assert page.count('href="/compare?first=') == len(alike)
+    assert f'href="/compare?first={first.id}&second={last.id}"' in unescape(
+        client.get(f"/compare?first={first.id}").text
+    )
+    assert "with another" not in client.get("/compare?second=zzz").text
 
 
 def test_runs_of_different_kinds_are_one_line(store: Store, client: TestClient) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -205,8 +206,13 @@ def test_names_are_text_wherever_they_are_shown(client: Client, kept: Kept) -> N
     escaped = "&lt;img src=x"
     for path in (
         "/",
+        "/runs",
         f"/runs/{kept.hostile}",
         "/history",
+        f"/history?model={quote(HOSTILE)}.onnx",
+        f"/badge/{quote(HOSTILE)}.onnx.svg",
+        f"/compare?first={kept.hostile}&second={kept.after}",
+        f"/compare?first={quote(HOSTILE)}",
         f"/?q={HOSTILE[:9]}",
         f"/runs/{HOSTILE[:9]}",
         "/?tag=<script>",

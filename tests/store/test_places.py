@@ -234,7 +234,7 @@ def keep_as_someone(where: Path, elsewhere: Path) -> str:
 def test_a_folder_that_cannot_be_written_is_a_line_of_warning(open_folder: Path, home: Path) -> None:
     open_folder.chmod(0o555)
     said = keep_as_someone(open_folder / "runs.sqlite", home)
-    assert said.startswith("onnxperf: this run was not kept: the store")
+    assert said.startswith("onnxperf: this run was not saved: the store")
     assert "cannot be opened" in said
     assert said.count("\n") == 1
 

@@ -15,6 +15,7 @@ NUMERIC = re.compile(r"(.?[<>=^])?[-+ ]?#?0?\d*([,_]|\.\d+|[deEfFgGn%])+")
 
 EXEMPT = {
     "render/graph/svg.py": "coordinates",
+    "render/web/document.py": "coordinates of shapes, in percent of a cell",
 }
 """Files in which numbers are not for readers."""
 

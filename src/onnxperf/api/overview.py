@@ -20,7 +20,7 @@ from onnxperf.wording.names import name_of
 
 MIN_EFFECT = 0.01
 """Smallest relative change that counts."""
-MOST_MODELS = 200
+MOST_MODELS = 50
 """Maximum number of models in an overview, the ones measured last."""
 _GATES = 6
 
@@ -33,7 +33,9 @@ def since_text(since: str) -> str:
 def overview(store: Store, wanted: SeriesSearch) -> Overview:
     """The time of every model now, what needs attention, and the latest gates."""
     wanted = replace(wanted, since=since_text(wanted.since))
-    histories, left_out = histories_by_model(store.newest_histories(wanted), MIN_EFFECT, wanted.newest, MOST_MODELS)
+    models, left_out = (wanted.models, 0) if wanted.models else store.newest_models(wanted, MOST_MODELS)
+    stored = store.newest_histories(replace(wanted, models=tuple(models))) if models else []
+    histories = histories_by_model(stored, MIN_EFFECT, wanted.newest)
     runs, gates = _gates(store, wanted)
     return Overview(
         models=tuple(models_now(histories)),
@@ -65,9 +67,9 @@ def _gates(store: Store, wanted: SeriesSearch) -> tuple[int, list[GateNow]]:
     return runs, gates
 
 
-def label_history(store: Store, wanted: SeriesSearch, by: By | None) -> Result[History]:
+def label_history(store: Store, model: str, wanted: SeriesSearch, by: By | None) -> Result[History]:
     """The history of the label of a model, as `onnxperf.history` judges it; no file is opened."""
-    found = store.newest_histories(replace(wanted, since=since_text(wanted.since)))
+    found = store.newest_histories(replace(wanted, models=(model,), since=since_text(wanted.since)))
     if not found:
-        raise BadOption(f"no race of {name_of(wanted.model)} with these filters in the store {store.place}")
-    return Result(judge_history(wanted.model, found, by, MIN_EFFECT, wanted.newest))
+        raise BadOption(f"no race of {name_of(model)} with these filters in the store {store.place}")
+    return Result(judge_history(model, found, by, MIN_EFFECT, wanted.newest))

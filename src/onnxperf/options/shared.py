@@ -80,7 +80,7 @@ class Runtime(Group):
     options: Mapping[str, Any] = option(
         {},
         "Set any option of onnxruntime: arena=off, mem_pattern=off, inter_op_threads=2, execution_mode=parallel, "
-        "session.intra_op.allow_spinning=0, disabled_optimizers=GeluFusionL2+ReshapeFusion, provider.KEY=VALUE. May "
+        "session.intra_op.allow_spinning=0, disabled_optimizers=GeluFusionL2, provider.KEY=VALUE. May "
         "be repeated.",
         flag="--option",
         metavar="NAME=VALUE",

@@ -78,4 +78,4 @@ class Overview(Struct, frozen=True, kw_only=True):
     runs: Count = 0
     """Number of runs that meet the filters."""
     left_out: Count = 0
-    """Number of models that were measured longer ago than those listed."""
+    """Number of models with older measurements than those listed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Annotated, Any, NamedTuple
@@ -25,11 +26,14 @@ from onnxperf.results.base import Result
 from onnxperf.serve import queries
 from onnxperf.serve.templates import address, page_answer, report_answer, text_answer
 from onnxperf.store import Store
+from onnxperf.store.search import RunSearch
 from onnxperf.wording.names import dims_text, visible
 
 _COMMIT = 8
 _MACHINE = ("cpu", "cores", "logical_cpus", "system", "python", "governor", "turbo")
 """Facts about a machine that decide how fast it is; its load is a note of the result."""
+_OFFERED = 21
+"""Runs offered for a comparison, with the known one."""
 _ARROW = " → "
 
 comparing = APIRouter(include_in_schema=False)
@@ -66,7 +70,7 @@ def compare_page(
         return RedirectResponse(address("/compare", first=older.id, second=newer.id), 303)
     picked = (first, second or "".join(run[:1]))
     if not all(picked):
-        return page_answer("compare.html", title="Compare two runs", path="/compare", first=picked[0], second=picked[1])
+        return _form(store, *picked)
     found = compared(store, *picked)
     both = [each.run.id for each in found.sides]
     more = [
@@ -78,6 +82,31 @@ def compare_page(
     copied = Section("Markdown to copy", [Verbatim(found.markdown)])
     sections = [*found.story.sections, *settings, copied]
     return report_answer(found.story._replace(sections=sections), found.title, more)
+
+
+def _form(store: Store, first: str, second: str) -> Response:
+    """Two ids to type, and the newest other runs of the same kind and topic as the one that is known."""
+    with contextlib.suppress(HTTPException):
+        known = queries.run_named(store, first or second)
+        alike = RunSearch(kind=known.kind, topic=known.topic)
+        found = queries.listed(store, alike, _OFFERED, 0, queries.Sorting("started", "")).runs
+        offered = [(each.run, address("/compare", **_in_order(known, each.run))) for each in found]
+        others = [(run, link) for run, link in offered if run.id != known.id]
+        return _form_page(first, second, known, others)
+    return _form_page(first, second)
+
+
+def _in_order(known: KeptRun, other: KeptRun) -> dict[str, str]:
+    """The older run is the first."""
+    older, newer = sorted((known, other), key=lambda each: each.started)
+    return {"first": older.id, "second": newer.id}
+
+
+def _form_page(
+    first: str, second: str, known: KeptRun | None = None, others: Sequence[tuple[KeptRun, str]] = ()
+) -> Response:
+    shown: dict[str, Any] = {"first": first, "second": second, "known": known, "others": others}
+    return page_answer("compare.html", title="Compare two runs", path="/compare", **shown)
 
 
 @comparing.get("/compare.md")
@@ -115,6 +144,7 @@ def _races(store: Store, first: Side, second: Side) -> tuple[Story, str]:
 def _profiles(_store: Store, first: Side, second: Side) -> tuple[Story, str]:
     sides: list[Any] = [_labeled(each) for each in (first, second)]
     result = onnxperf.diff(*sides)
+    result.record = replace(result.record, command="")  # the server's own command line, perhaps with its token
     return result.story()._replace(kind="diff"), result.to_markdown()
 
 

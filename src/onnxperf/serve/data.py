@@ -95,8 +95,8 @@ def show_history(
     top: queries.Newest = 0,
 ) -> Response:
     """How the times of a model have changed, per machine, with change points."""
-    wanted = SeriesSearch(model=model, newest=top or None, **filters._asdict())
-    return json_answer(queries.history_of(queries.store_of(request), wanted, group_by).record)
+    wanted = SeriesSearch(newest=top or None, **filters._asdict())
+    return json_answer(queries.history_of(queries.store_of(request), model, wanted, group_by).record)
 
 
 @data.get("/models", responses=_holds(list[KnownModel]))

@@ -21,7 +21,9 @@ _MOST_ROWS = 60
 """Rows of a table on the page; files have all."""
 _WIDTH = 120
 """Width of a console that has the columns of the page."""
-_RUN_COLUMNS = ("run", "to run", "from run")
+_RUN_COLUMNS = ("run", "to run")
+_LEFT_OUT = "from run"
+"""It is next to the run of the change in the chart."""
 
 model_history = APIRouter(include_in_schema=False)
 
@@ -53,8 +55,8 @@ def history_page(
         return page_answer("models.html", title="History", path="/history", models=models, ways=queries.GROUPS)
     filters = chosen._asdict()
     newest = {} if top == queries.NEWEST else {"top": str(top)}
-    wanted = SeriesSearch(model=model, newest=top or None, **filters)
-    record: History = queries.history_of(store, wanted, group_by).record
+    wanted = SeriesSearch(newest=top or None, **filters)
+    record: History = queries.history_of(store, model, wanted, group_by).record
     ways = [(f"by {way or 'run'}", way) for way in ("", *queries.GROUPS)]
     return page_answer(
         "history.html",
@@ -97,6 +99,7 @@ def _tables(record: History) -> list[LinkedTable]:
 
 
 def _linked(title: str, table: Table[Any], folded: bool) -> LinkedTable:
-    grid = grid_of(table._replace(rows=table.rows[:_MOST_ROWS]), _WIDTH).mapped(visible)
+    columns = [each for each in table.columns if each.heading != _LEFT_OUT]
+    grid = grid_of(table._replace(columns=columns, rows=table.rows[:_MOST_ROWS]), _WIDTH).mapped(visible)
     links = frozenset(place for place, column in enumerate(grid.columns) if column.heading in _RUN_COLUMNS)
     return LinkedTable(title, grid, links, max(0, len(table.rows) - _MOST_ROWS), folded)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from onnxperf.records.history import ChangePoint, HistorySeries
 from onnxperf.records.overview import Concern, GateNow, ModelNow
-from onnxperf.serve.templates import address
+from onnxperf.serve.templates import address, run_address
 from onnxperf.wording.names import dims_text, visible
 from onnxperf.wording.numbers import count, duration, interval, percent
 from onnxperf.wording.verdicts import sign_of
@@ -45,6 +45,7 @@ class ModelRow(NamedTuple):
     link: str
     case: str
     where: str
+    machine: str
     time: str
     noise: str
     change: Chip
@@ -83,14 +84,15 @@ def model_rows(models: Sequence[ModelNow], filters: Mapping[str, str]) -> Iterat
             name=visible(now.model),
             link=address("/history", model=now.model, **filters),
             case=visible(dims_text(series.dims)),
-            where=visible(" · ".join(filter(None, [series.name, series.machine, also]))),
+            where=visible(" · ".join(filter(None, [series.name, series.machine.split(", ")[0], also]))),
+            machine=visible(series.machine),
             time=duration(now.time_ns),
             noise=f"±{percent(series.noise)}" if series.noise is not None else "",
             change=_change(now.trend, change),
             within=_within(change),
             series=series,
             since=_since(change),
-            since_link=f"/runs/{change.first_after.run}" if change is not None else "",
+            since_link=run_address(change.first_after.run) if change is not None else "",
             since_day=change.first_after.started[:10] if change is not None else "",
             run=now.run,
             started=now.started,
@@ -123,7 +125,7 @@ def attention_rows(concerns: Sequence[Concern], filters: Mapping[str, str]) -> I
     """What needs attention."""
     for each in concerns:
         is_gate = each.what.startswith("gate")
-        link = f"/runs/{each.run}" if is_gate else address("/history", model=each.model, **filters)
+        link = run_address(each.run) if is_gate else address("/history", model=each.model, **filters)
         yield Row(_chip(each.what), visible(each.model), link, _short(each.text), each.run, each.started)
 
 
@@ -133,7 +135,7 @@ def gate_rows(gates: Sequence[GateNow]) -> Iterator[Row]:
         chip = _chip(f"gate {each.outcome}" if each.outcome == "undecided" else each.outcome or "unreadable")
         chip = chip._replace(text=chip.text.replace("gate ", ""))
         commit = visible(each.commit[:_COMMIT])
-        yield Row(chip, visible(each.model), f"/runs/{each.run}", _short(each.answer), each.run, each.started, commit)
+        yield Row(chip, visible(each.model), run_address(each.run), _short(each.answer), each.run, each.started, commit)
 
 
 def _chip(what: str) -> Chip:

@@ -57,8 +57,8 @@ Since = Annotated[
     Query(max_length=LONGEST_TEXT, description="Only runs since a date such as 2026-11-03, or of the last days: 30d."),
 ]
 Sort = Annotated[
-    Literal["started", "time", "speedup", "verdict", "machine", "commit", "kind", "model", "status"],
-    Query(description="Sort runs by this."),
+    Literal["", "started", "time", "speedup", "verdict", "machine", "commit", "kind", "model", "status"],
+    Query(description="Sort runs by this [default: started]."),
 ]
 Order = Annotated[
     Literal["", "asc", "desc"],
@@ -117,8 +117,8 @@ def _run_search(
     return RunSearch(text=q, kind=kind, status=status, tag=tag, **filters._asdict())
 
 
-def _sorting(sort: Sort = "started", order: Order = "") -> Sorting:
-    return Sorting(sort, order)
+def _sorting(sort: Sort = "", order: Order = "") -> Sorting:
+    return Sorting(sort or "started", order)
 
 
 ChosenFilters = Annotated[Filters, Depends(_filters)]
@@ -145,8 +145,8 @@ def overview_of(store: Store, filters: Filters) -> Overview:
 
 
 def model_now(store: Store, model: str) -> ModelNow:
-    """The case of a model that was measured last."""
-    found = overview(store, SeriesSearch(model=model, newest=NEWEST)).models if model else ()
+    """The latest case of a model."""
+    found = overview(store, SeriesSearch(models=(model,), newest=NEWEST)).models if model else ()
     if not found:
         raise HTTPException(404, f"No race of {name_of(model)} found.")
     return max(found, key=lambda each: each.started)
@@ -207,13 +207,13 @@ def readable() -> Iterator[None]:
         raise HTTPException(422, f"{capital(str(error))}.") from error
 
 
-def history_of(store: Store, wanted: SeriesSearch, group_by: str) -> Result[Any]:
+def history_of(store: Store, model: str, wanted: SeriesSearch, group_by: str) -> Result[Any]:
     """How the times of a model have changed; requests never open files."""
     if group_by not in ("", *GROUPS):
         raise BadOption.unknown("group", group_by, GROUPS, option="group_by")
     try:
-        return label_history(store, wanted, cast("Any", group_by or None))
+        return label_history(store, model, wanted, cast("Any", group_by or None))
     except BadOption as error:
         if str(error).startswith("no race"):
-            raise HTTPException(404, f"No race of {name_of(wanted.model)} found.") from error
+            raise HTTPException(404, f"No race of {name_of(model)} found.") from error
         raise

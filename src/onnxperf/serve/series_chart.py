@@ -14,8 +14,9 @@ from onnxperf.records.history import ChangePoint, History, HistoryPoint, History
 from onnxperf.render.charts.base import linear_ticks
 from onnxperf.render.race.history_chart import band_ends, band_of, base_of, calm_times, tick_text
 from onnxperf.serve.drawing import Scale, scale_of, tag
+from onnxperf.serve.templates import run_address
 from onnxperf.wording.names import dims_text, visible
-from onnxperf.wording.numbers import duration, percent
+from onnxperf.wording.numbers import duration, percent, signed_percent_tick
 from onnxperf.wording.verdicts import sign_of
 
 HEIGHT, _TOP, _AXIS = 124, 34, 22
@@ -95,11 +96,12 @@ class _Places:
     def axis(self) -> str:
         """Dates or names below all series."""
         parts = []
-        for place, words in self._ticks():
+        for number, (place, words) in enumerate(self._ticks()):
             x = f"{round(_LEFT + (_RIGHT - _LEFT) * place, 2)}%"
             anchor = "start" if place < 0.05 else "end" if place > 0.95 else "middle"
             parts.append(tag("line", class_="tick", x1=x, x2=x, y1=0, y2=5))
-            parts.append(tag("text", escape(words), x=x, y=18, text_anchor=anchor))
+            way = {"class_": "more"} if number % 2 else {}  # a narrow page has room for every second
+            parts.append(tag("text", escape(words), x=x, y=18, text_anchor=anchor, **way))
         return tag("svg", "".join(parts), class_="axis", width="100%", height=_AXIS, aria_hidden="true")
 
     def _ticks(self) -> Iterator[tuple[float, str]]:
@@ -181,7 +183,7 @@ def _grid(scale: _Below) -> Iterator[str]:
     low, high = scale.scale.low - 1, scale.scale.high - 1
     for value, _ in linear_ticks(low, high, most=4):
         y = scale.y(1 + value)
-        words = f"{value * 100:+g} %" if abs(value) > _ZERO else "0"
+        words = signed_percent_tick(value) if abs(value) > _ZERO else "0"
         yield tag("line", class_="grid", x1="0%", x2="100%", y1=y, y2=y)
         yield tag("text", words, class_="scale", x=2, y=round(y - 2, 1))
 
@@ -233,7 +235,7 @@ def _failures(series: HistorySeries, places: _Places) -> Iterator[str]:
         if id(point) not in timed:
             words = visible(f"run {point.run}: {point.status}, {point.started[:10]}")
             cross = tag("text", "×", class_="failure", x=f"{places.along(point, series)}%", y=HEIGHT - 3)
-            yield tag("a", tag("title", escape(words)) + cross, href=f"/runs/{point.run}", tabindex=-1)
+            yield tag("a", tag("title", escape(words)) + cross, href=run_address(point.run), tabindex=-1)
 
 
 def _point(point: HistoryPoint, ns: float, x: float, value: float, scale: _Below, record: History, tabbed: bool) -> str:
@@ -246,7 +248,7 @@ def _point(point: HistoryPoint, ns: float, x: float, value: float, scale: _Below
     else:
         drawn = tag("circle", cx=f"{x}%", cy=scale.y(value), r=3.5)
     content = tag("title", escape(words)) + drawn
-    place = {"href": f"/runs/{point.run}", "tabindex": 0 if tabbed else -1}
+    place = {"href": run_address(point.run), "tabindex": 0 if tabbed else -1}
     return tag("a", content, class_="point", aria_label=label, **place)
 
 

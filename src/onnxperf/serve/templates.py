@@ -7,7 +7,7 @@ from functools import cache
 from http import HTTPStatus
 from importlib.resources import files
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from starlette.responses import HTMLResponse, Response
 
@@ -69,6 +69,11 @@ def address(path: str, **parameters: object) -> str:
     """An address on this server; empty parameters are left out."""
     query = urlencode([(name, str(value)) for name, value in parameters.items() if value], errors="replace")
     return f"{path}?{query}" if query else path
+
+
+def run_address(run: str) -> str:
+    """The address of the report of a run, whatever its name is."""
+    return f"/runs/{quote(run, safe='', errors='replace')}"
 
 
 def moment(time: str) -> str:

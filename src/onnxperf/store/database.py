@@ -249,8 +249,13 @@ class Store:
         with self.reading() as connection:
             return histories.stored_subjects(connection, models, fingerprint, since)
 
+    def newest_models(self, wanted: SeriesSearch, most: int) -> tuple[list[str], int]:
+        """The labels of the models measured last, and how many others there are."""
+        with self.reading() as connection:
+            return histories.newest_models(connection, wanted, most)
+
     def newest_histories(self, wanted: SeriesSearch) -> list[StoredSubject]:
-        """Times of all models, or of one, in their newest runs."""
+        """Times of all models, or of some, in their newest runs."""
         with self.reading() as connection:
             return histories.newest_subjects(connection, wanted)
 

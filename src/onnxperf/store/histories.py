@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 from sqlalchemy import Connection, Select, func, select
 
+from onnxperf.errors import StoreError
 from onnxperf.records.base import Machine, Scalar
 from onnxperf.records.history import HistoryPoint, StoredSubject, TimeOrigin
 from onnxperf.records.numbers import Count
@@ -89,8 +90,8 @@ def stored_subjects(
 class SeriesSearch(msgspec.Struct, frozen=True, kw_only=True):
     """Which runs the histories of all models consist of; empty texts are ignored."""
 
-    model: str = ""
-    """Label of the only model."""
+    models: tuple[str, ...] = ()
+    """Labels of the only models; empty for all."""
     machine: str = ""
     """Model of the processor."""
     branch: str = ""
@@ -101,42 +102,81 @@ class SeriesSearch(msgspec.Struct, frozen=True, kw_only=True):
     """Maximum number of runs of a subject; null for all."""
 
 
+def newest_models(connection: Connection, wanted: SeriesSearch, most: int) -> tuple[list[str], int]:
+    """The labels of the models measured (or imported) last, at most so many, and how many others there are."""
+    label, under = schema.subjects.c.model, measured_under(wanted.machine, wanted.branch, wanted.since)
+    last = func.max(schema.subjects.c.attempt)
+    chosen = select(label).where(label > "")
+    if under:
+        joined = schema.subjects.join(schema.attempts).join(schema.cases).join(schema.runs)
+        chosen = chosen.select_from(joined).where(*under)
+    found = list(connection.execute(chosen.group_by(label).order_by(last.desc())).scalars())
+    return found[:most], len(found[most:])
+
+
 def newest_subjects(connection: Connection, wanted: SeriesSearch) -> list[StoredSubject]:
     """Subjects of all models in their newest runs."""
     label = schema.subjects.c.model
-    of_models = label == plain(wanted.model) if wanted.model else label > ""
+    of_models = label.in_(sorted(map(plain, wanted.models))) if wanted.models else label > ""
     newest_first = (schema.runs.c.started.desc(), schema.subjects.c.id.desc())
     by_label = (label, *_SERIES)  # in the order of the index
     place = func.row_number().over(partition_by=by_label, order_by=newest_first).label("place")
     of_run = schema.cases.c.run == schema.runs.c.id
     under = measured_under(wanted.machine, wanted.branch, wanted.since)
-    ranked = _chosen(of_models, *_SERIES, *_POINT, place).where(of_run, *under).subquery()
-    columns = [ranked.c[column.name] for column in (*_SERIES, *_POINT)]
-    chosen = select(*columns) if wanted.newest is None else select(*columns).where(ranked.c.place <= wanted.newest)
-    runs: dict[int, _Run] = {}
+    run = schema.runs.c
+    ranked = _chosen(of_models, *_SERIES, *_POINT, run.started, run.name.label("run_name"), place)
+    ranked_runs = ranked.where(of_run, *under).subquery()
+    series = [ranked_runs.c[column.name] for column in (*_SERIES, *_POINT)]
+    tags = [_tag_of(ranked_runs.c.run, name) for name in (COMMIT, DIRTY)]
+    chosen = select(*series, ranked_runs.c.started, ranked_runs.c.run_name, *tags)
+    if wanted.newest is not None:
+        chosen = chosen.where(ranked_runs.c.place <= wanted.newest)
 
     def found() -> Iterator[tuple[Any, _Run]]:
         for part in connection.execute(chosen).partitions(_PART):
-            runs.update(_runs(connection, "", {row[-1] for row in part} - runs.keys()))
-            yield from ((row, runs[row[-1]]) for row in part if row[-1] in runs)
+            for row in part:
+                *own, started, name, commit, dirty = row
+                if is_time(started):
+                    yield own, (started, name, commit or "", dirty == "yes")
 
-    return _collected(connection, of_models, found())
+    return _collected(connection, of_models, found(), strict=False)
 
 
-def _collected(connection: Connection, of_models: Any, found: Iterator[tuple[Any, _Run]]) -> list[StoredSubject]:
-    """Rows of subjects and their runs as series of points."""
-    of_runs = cache(lambda: _origins_of_runs(connection, of_models))
+def _tag_of(run: Any, name: str) -> Any:
+    tag = schema.tags.alias()
+    return select(tag.c.value).where(tag.c.run == run, tag.c.name == name).scalar_subquery()
+
+
+def _collected(
+    connection: Connection, of_models: Any, found: Iterator[tuple[Any, _Run]], strict: bool = True
+) -> list[StoredSubject]:
+    """Rows of subjects and their runs as series of points; damaged ones are left out unless `strict`."""
+    of_runs = cache(lambda: _origins_of_runs(connection, of_models, strict))
     kept_by: dict[tuple[Any, ...], _Kept] = {}
     for row, (started, run, commit, dirty) in found:
         name, model, runtime, call, text, number, median, mean, status, file, *times, _ = row
-        key = (name, model, runtime, call, of_runs()[number][0] if text is None else text)
+        known = of_runs().get(number, (None, None)) if text is None else (text, None)
+        key = (name, model, runtime, call, known[0])
         kept = kept_by.get(key)
         if kept is None:
-            origin = of_runs()[number][1] if text is None else from_document(text, TimeOrigin)
+            origin = known[1] or _origin_in(known[0], strict)
+            if origin is None:
+                continue
             kept = kept_by[key] = _Kept(origin, str(origin.conditions.get("onnxruntime", origin.onnxruntime)), [])
+        if not strict and not all(each is None or isinstance(each, int | float) for each in (median, mean, *times)):
+            continue  # SQLite stores anything in any column
         point = HistoryPoint(run, started, median, mean, status, kept.version, commit, dirty, file or "", *times)
         kept.points.append(point)
-    return [_subject(key, kept) for key, kept in kept_by.items()]
+    return [_subject(key, kept) for key, kept in kept_by.items() if kept.points]
+
+
+def _origin_in(text: str | None, strict: bool) -> TimeOrigin | None:
+    try:
+        return None if text is None else from_document(text, TimeOrigin)
+    except StoreError:
+        if strict:
+            raise
+        return None
 
 
 def _rows(connection: Connection, of_models: Any, since: str) -> Iterator[tuple[Any, _Run]]:
@@ -185,7 +225,7 @@ def _runs(connection: Connection, since: str, numbers: Collection[int] | None = 
     }
 
 
-def _origins_of_runs(connection: Connection, of_models: Any) -> dict[int, tuple[str, TimeOrigin]]:
+def _origins_of_runs(connection: Connection, of_models: Any, strict: bool) -> dict[int, tuple[str, TimeOrigin]]:
     """Origins of subjects measured on the machine of their run, each with the text stored for others."""
     columns = (
         schema.subjects.c.id,
@@ -195,18 +235,20 @@ def _origins_of_runs(connection: Connection, of_models: Any) -> dict[int, tuple[
     )
     of_run = schema.cases.c.run == schema.runs.c.id
     chosen = _chosen(of_models, *columns).where(schema.subjects.c.origin.is_(None), of_run)
-    origins = (
-        (
-            row.id,
-            origin_of(
+    found: dict[int, tuple[str, TimeOrigin]] = {}
+    for row in connection.execute(chosen):
+        try:
+            origin = origin_of(
                 None if row.machine is None else from_document(row.machine, Machine),
                 from_document(row.record, _CasePart).dims,
                 from_document(row.subject, _SubjectPart).conditions,
-            ),
-        )
-        for row in connection.execute(chosen)
-    )
-    return {number: (to_document(origin), origin) for number, origin in origins}
+            )
+        except StoreError:
+            if strict:
+                raise
+            continue
+        found[row.id] = to_document(origin), origin
+    return found
 
 
 def _subject(key: tuple[Any, ...], kept: _Kept) -> StoredSubject:

@@ -52,6 +52,8 @@ class RunSearch(Struct, frozen=True, kw_only=True):
     """Model of the processor."""
     tag: str = ""
     """A tag as name=value, or only its name."""
+    topic: str = ""
+    """Exact topic: the labels of its models, an equation or a function."""
     branch: str = ""
     """Git branch."""
     since: str = ""
@@ -185,6 +187,8 @@ def _conditions(connection: Connection, wanted: RunSearch) -> list[ColumnElement
     conditions = [_holds(word) for word in plain(wanted.text).split()[:_WORDS]]
     if wanted.kind:
         conditions.append(run.kind == plain(wanted.kind))
+    if wanted.topic:
+        conditions.append(run.options == rows.options_of(wanted.topic))
     conditions += measured_under(wanted.machine, wanted.branch, wanted.since)
     if wanted.tag:
         name, mark, value = plain(wanted.tag).partition("=")

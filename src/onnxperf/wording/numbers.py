@@ -169,6 +169,11 @@ def probability(p_value: float) -> str:
     return "< 1e-06" if p_value < 1e-6 else f"{p_value:.1g}"
 
 
+def signed_percent_tick(share: float) -> str:
+    """A round change next to an axis, such as `+12.5 %`."""
+    return f"{share * 100:+g} %"
+
+
 def signed(number: int) -> str:
     """A change in a number of things, such as `+1,200`; a dash for zero."""
     return f"{number:+,}" if number else NOTHING

@@ -7,11 +7,11 @@ _GATE = {"passed": "PASS", "failed": "FAIL", "undecided": "CANNOT TELL"}
 _SIGNS: dict[str, str] = {
     **dict.fromkeys(("faster", "gain", "less", "passed", "as before", "kept", "rewritten", "better"), _BETTER),
     **dict.fromkeys(("chosen", "won", "fastest"), _BETTER),
-    **dict.fromkeys(("slower", "more", "changed", "exceeded", "lost"), _WORSE),
-    **dict.fromkeys(("equivalent", "no gain"), _EQUAL),
-    **dict.fromkeys(("undecided", "trade", "unexplained", "no verdict"), _UNSURE),
+    **dict.fromkeys(("slower", "more", "exceeded", "lost"), _WORSE),
+    **dict.fromkeys(("equivalent", "no gain", "same"), _EQUAL),
+    **dict.fromkeys(("undecided", "trade", "unexplained", "no verdict", "noise", "unproven", "unclear"), _UNSURE),
     **dict.fromkeys(("failed", "timeout", "oom", "crashed"), _LOST),
-    "differs": _OTHER,
+    **dict.fromkeys(("differs", "changed"), _OTHER),
     "PASS": _BETTER,
     "FAIL": _WORSE,
     "CANNOT TELL": _UNSURE,
@@ -21,8 +21,8 @@ _WORDS = {"equivalent": "equal", "differs": "outputs differ"}
 
 
 def sign_of(verdict: str) -> str:
-    """The sign of a verdict or a status, or nothing."""
-    return _SIGNS.get(verdict, "")
+    """The sign of a verdict or a status, or nothing; what follows a comma explains it: `lost, stays in float32`."""
+    return _SIGNS.get(verdict.partition(",")[0], "")
 
 
 def verdict_word(verdict: str) -> str:

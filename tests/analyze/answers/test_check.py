@@ -74,7 +74,7 @@ NODE = NodeDifference(index=3, name="n", operator="Exp", inputs=(), difference=W
         (
             check(WRONG, walked=True, level="disable"),
             "ort and numpy differ in Z. Every node agrees once intermediates are outputs, and the outputs also "
-            "differ without onnxruntime's optimisations.",
+            "differ without onnxruntime's optimizations.",
         ),
         (
             check(undecided=draws_random_numbers("m", ["Bernoulli", "Dropout"])),

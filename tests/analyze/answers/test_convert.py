@@ -26,7 +26,7 @@ def conversion(*checks: tuple[Difference, ...], **fields: Any) -> Conversion:
 
 
 ROWS = {"rows": 10, "made_rows": 1000}
-ON_ROWS = "They were compared on 10 rows of the sample and 1,000 made from it, at edges too"
+ON_ROWS = "They were compared on 10 rows of the sample and 1,000 generated from it, edge cases included"
 CAST = {"casts": {"X": ("float64", "float32"), "Y": ("float64", "float32"), "Z": ("float64", "float16")}}
 AGREES = "The model agrees with its source on 2 outputs"
 
@@ -74,5 +74,5 @@ def test_other_reasons_are_one_line_each() -> None:
         "make makes a different model at every call: seed its random numbers (output y: shapes)"
     )
     assert rounded_text(TIED, 3.5) == (
-        "label: 43 of 1,000 values near 0 differ by up to 2, which float32 loses where values reach 3.5"
+        "label: 43 of 1,000 values near 0 differ by up to 2, which float32 cannot represent when values reach 3.5"
     )

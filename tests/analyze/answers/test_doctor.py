@@ -9,8 +9,8 @@ import pytest
 from onnxperf.analyze.answers.doctor import warnings
 from tests.render import examples
 
-OTHERS = "Other processes used 34 % of the processors during the race: close them, or measure when they have ended."
-LOAD = "Something else is running, or was a minute ago: the load before the race was 3 on 4 cores."
+OTHERS = "Other processes used 34 % of the processors during the race: close them, or measure later."
+LOAD = "Something else is running, or was a minute ago: the load is 3 on 4 cores."
 HOT = "The CPU overheated during the race and lowered its clock."
 AWAKE = "Idle workers cannot be frozen here, so they disturb each other a little."
 

@@ -95,23 +95,23 @@ NO_ENDS: dict[str, Any] = {"speedup_low": None, "speedup_high": None}
         (
             race(by("a", "undecided", 1.2, 0.4)),
             "No graph for E is measurably faster than base; 1 graph is undecided, a (speedup 1.20×, 95 % CI "
-            "0.80–1.60). base is used, and nothing is kept for later calls.",
+            "0.80–1.60). base is used, and nothing is saved for later calls.",
         ),
         (
             race(by("a", "undecided", 1.1), by("b", "undecided", 11.0, reason="2 rounds are too few", **NO_ENDS)),
             "No graph for E is measurably faster than base; 2 graphs are undecided, among them b (speedup 11.0×, "
-            "2 rounds are too few). base is used, and nothing is kept for later calls.",
+            "2 rounds are too few). base is used, and nothing is saved for later calls.",
         ),
         (
             race(baseline="gone", subjects=(subject("a", verdict="undecided"),)),
             "No graph for E is measurably the fastest; 1 graph is undecided, a (not compared). "
-            "a is used, and nothing is kept for later calls.",
+            "a is used, and nothing is saved for later calls.",
         ),
         (race(subjects=()), "No graph for E could be measured."),
         (
             race(subject("a")),
             "No graph for E is measurably faster than base; 1 graph is undecided, a (not compared). "
-            "base is used, and nothing is kept for later calls.",
+            "base is used, and nothing is saved for later calls.",
         ),
     ],
 )
@@ -152,13 +152,13 @@ SLOW: dict[str, Any] = {"speedup": 0.749, "speedup_low": 0.7, "speedup_high": 0.
         (
             ["rewritten"],
             subject(verdict="undecided", speedup=1.2, reason="2 rounds are too few"),
-            "Nothing was written: with 1 of 1 Einsum node replaced, whether the whole model gains is undecided "
+            "Nothing was written: with 1 of 1 Einsum node replaced, a gain of the whole model is undecided "
             "(speedup 1.20×): 2 rounds are too few.",
         ),
         (
             ["rewritten"],
             subject(status="crashed"),
-            "Nothing was written: with 1 of 1 Einsum node replaced, whether the whole model gains is crashed.",
+            "Nothing was written: with 1 of 1 Einsum node replaced, a gain of the whole model is crashed.",
         ),
         (
             ["rewritten"],

@@ -110,7 +110,7 @@ def check_claims(case: Case) -> None:
     for names in re.findall(r"\. ([^.]+\.einsum(?: and [^.]+\.einsum)?) (?:is|are) faster still", answer):
         assert {rows[name].verdict for name in names.split(" and ")} == {"faster"}
 
-    assert is_decided(plan) == (winner is not None) == ("nothing is kept" not in answer and bool(graphs))
+    assert is_decided(plan) == (winner is not None) == ("nothing is saved" not in answer and bool(graphs))
     stars = [line.cells[1].text for line in grid_of(race_table(plan)).lines if line.cells[0].text == WINNER]
     assert stars == ([] if winner is None else [winner.name])
     assert all(rows[name].verdict in ("faster", "baseline") for name in stars)

@@ -84,7 +84,7 @@ def test_without_a_count_of_the_baseline_nothing_is_said() -> None:
     ("extensions", "ending"),
     [
         (("avx2",), "with AVX2"),
-        (("avx2", "avx512f"), "with AVX2, as valgrind knows no AVX-512: this processor runs other code"),
+        (("avx2", "avx512f"), "with AVX2, as Valgrind does not support AVX-512: this processor runs other code"),
     ],
 )
 def test_a_note_names_the_instruction_set(extensions: tuple[str, ...], ending: str) -> None:

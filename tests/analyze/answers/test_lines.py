@@ -43,11 +43,11 @@ def line(number: int, peak: int | None, increment: int, occurrences: int = 1) ->
         ),
         (
             lines(line(3, None, 24, occurrences=3), exact=False),
-            "Line 3 adds the most: 24 MB over 3 occurrences stay when it has run.",
+            "Line 3 adds the most: 24 MB over 3 occurrences stay after it has run.",
         ),
         (
             lines(line(3, None, 5), line(4, None, 20), exact=False),
-            "Line 4 adds the most: 20 MB stay when it has run.",
+            "Line 4 adds the most: 20 MB stay after it has run.",
         ),
         (lines(LineMemory(number=3)), "No line of predict ran."),
         (

@@ -33,11 +33,11 @@ def fed(*copies: Any, keeps_mb: float = 60) -> MemorySubject:
         ),
         (
             (lean("a", 54), lean("b", 300)),
-            "a needs the least in a steady call, 54 MB above its data; b needs 300 MB.",
+            "a needs 54 MB above its data in a steady call; b needs 300 MB.",
         ),
         (
             (lean("a", 54), lean("b", 300), lean("c", 60)),
-            "a needs the least in a steady call, 54 MB above its data; b needs the most, 300 MB.",
+            "a needs the least, 54 MB above its data in a steady call; b needs the most, 300 MB.",
         ),
         (
             (lean("a", 300), lean("b", 301)),
@@ -50,7 +50,7 @@ def fed(*copies: Any, keeps_mb: float = 60) -> MemorySubject:
         ),
         (
             (lean("a", 1.81), lean("b", 3.81)),
-            "a needs the least in a steady call, 1.81 MB above its data; b needs 3.81 MB (a difference below 2.1 MB "
+            "a needs 1.81 MB above its data in a steady call; b needs 3.81 MB (a difference below 2.1 MB "
             "may be rounding to huge pages).",
         ),
         (
@@ -99,7 +99,7 @@ def test_the_causes_of_a_need_do_not_overlap(subject: MemorySubject, causes: str
 def test_loading_is_told_where_it_takes_more_than_a_call() -> None:
     steps = (made.step("load", 50, 594, 513), *made.steps(2, 0)[1:])
     assert memory_answer(made.case(made.subject(steps=steps, breakdown=None))) == (
-        "ort needs 2 MB above model and inputs in a steady call. Loading takes 544 MB; 463 MB of it stay."
+        "ort needs 2 MB above model and inputs in a steady call.\nLoading takes 544 MB; 463 MB of it stay."
     )
 
 
@@ -118,7 +118,7 @@ def test_a_copy_is_never_more_than_what_the_call_added() -> None:
 def test_a_leak_is_named_with_its_bytes_per_call_and_has_no_part_in_the_comparison() -> None:
     leaking = lean("leak", 5, growth=made.growth("leak", 1.5))
     assert memory_answer(made.case(lean("skl", 54), leaking)) == (
-        "skl needs 54 MB above its data in a steady call. leak leaks 1.5 MB per call over 64 calls."
+        "skl needs 54 MB above its data in a steady call.\nleak leaks 1.5 MB per call over 64 calls."
     )
     assert memory_answer(made.case(leaking)).startswith("leak needs 5 MB")
 

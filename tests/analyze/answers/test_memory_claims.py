@@ -124,11 +124,11 @@ def test_no_sentence_is_without_its_figures(case: MemoryCase) -> None:
     if all(need is None for need in needs.values()):
         assert answer.startswith("No subject could be measured")
         return
-    for whole, parts in _parts(answer):
+    for whole, parts in (each for line in answer.splitlines() for each in _parts(line)):
         assert all(bytes_in(part) <= bytes_in(whole) for part in parts), answer
     known = {in_megabytes(need) for need in needs.values() if need is not None}
     assert any(text in answer for text in known)
-    sentences = answer.split(". ")
+    sentences = re.split(r"\.\s", answer)
     for subject in case.subjects:
         about = " ".join(each for each in sentences if re.search(rf"\b{subject.name} (leaks|grew)", each))
         growth = subject.growth if needs[subject.name] is not None else None

@@ -32,7 +32,7 @@ def profile(*nodes: NodeTime) -> Profile:
         ([node("Add_3", "Add", 5)], "Add_3 takes 100 % of the time in 1 node."),
         (
             [node(f"n{number}", f"Op{number}", 10) for number in range(30)],
-            "The largest share, Op0's, is under 5 % of the time in 30 nodes.",
+            "Every operator takes less than 5 % of the time in 30 nodes.",
         ),
         ([node("conv_1", "Conv", 997), node("b", "Add", 3)], "conv_1 takes 99.7 % of the time in 2 nodes."),
         ([node("conv_1", "Conv", 99_999), node("b", "Add", 1)], "conv_1 takes 99.9 % of the time in 2 nodes."),
@@ -46,13 +46,13 @@ def test_the_smallest_and_the_largest_shares(nodes: list[NodeTime], sentence: st
     ("more", "named"),
     [
         ({}, "node_conv2d_2"),
-        ({"sources": ("node_conv2d_2",), "module": "c3"}, "node_conv2d_2 (c3)"),
+        ({"sources": ("node_conv2d_2",), "module": "c3"}, "node_conv2d_2"),
         ({"sources": ("node_conv2d_2", "relu"), "module": ""}, "node_conv2d_2"),
         ({"name": "n7", "sources": ("n7",)}, "n7 (Conv)"),
-        ({"name": "n7_nchwc", "sources": ("n7",)}, "n7_nchwc (Conv, from n7)"),
+        ({"name": "n7_nchwc", "sources": ("n7",)}, "n7 (Conv)"),
         (
             {"name": "relu_1_nchwc", "sources": ("node_conv2d_2", "node_relu"), "module": "c3"},
-            "relu_1_nchwc (from node_conv2d_2, c3)",
+            "node_conv2d_2",
         ),
         ({"name": "conv" + "x" * 90}, "conv" + "x" * 20 + "…" + "x" * 23),
         ({"name": "conv\x1b[2J"}, "conv\\x1b[2J"),
@@ -71,9 +71,7 @@ def test_an_operator_of_many_nodes_is_named_with_the_most_costly_of_them() -> No
         node(f"mm_{number}", "MatMul", 10 + number, module=f"layer.{number}.ffn", sources=("a",)) for number in range(4)
     ]
     found = profile_answer(profile(*nodes, node("softmax_9", "Softmax", 20), node("a", "Add", 1)))
-    assert found == (
-        "MatMul takes 69 % (19 % in mm_3 from a of layer.3.ffn), softmax_9 takes 30 % of the time in 6 nodes."
-    )
+    assert found == "MatMul takes 69 % (19 % in a) of the time in 6 nodes, softmax_9 30 %."
 
 
 @pytest.mark.parametrize(
@@ -103,8 +101,12 @@ def test_the_peak_of_memory_and_the_planned_minimum(live: tuple[int | None, int 
     [
         (None, "", "of the time in 1 node."),
         (1.4, "", "of the time in 1 node."),
-        (2.3, "With the profiler, a call takes 2.3 times as long, so short nodes look longer", "the time in 1 node."),
-        (36.0, "With the profiler, a call takes 36 times as long, so times of nodes are mostly", "not of the model."),
+        (2.3, "With the profiler, a call takes 2.30× as long: short nodes look longer", "the time in 1 node."),
+        (
+            36.0,
+            "With the profiler, a call takes 36.0× as long: times of nodes are mostly",
+            "the profiled time in 1 node.",
+        ),
     ],
 )
 def test_a_large_overhead_of_the_profiler_leads_the_answer(overhead: float | None, start: str, end: str) -> None:
@@ -113,6 +115,6 @@ def test_a_large_overhead_of_the_profiler_leads_the_answer(overhead: float | Non
     found = profile_answer(made)
     assert found.startswith(start or "n3")
     assert found.endswith(end)
-    with_race = diff_answer(examples.diff(before=made))
-    assert with_race.startswith(start)
-    assert bool(start) == with_race.startswith("With the profiler")
+    *_, last = diff_answer(examples.diff(before=made)).splitlines()
+    assert bool(start) == last.startswith("With the profiler")
+    assert last.startswith(start)

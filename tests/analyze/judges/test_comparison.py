@@ -174,8 +174,8 @@ def spread_out(name: str, times_ns: list[float], seconds: float, launches: int =
         (1, 9.0, 1, 0.0, "1 round is too few: use a longer `time`"),  # one round shows no pace
         (2, 2.25, 1, 0.0, "2 rounds are too few: use `time=45`"),
         (13, 2.25, 2, 0.0, "13 rounds decide only differences above 25 %: use `time=45`"),
-        (60, 0.1, 1, 0.0, "all rounds ran in 1 set-up, too few to estimate their variation: use `time=12`"),
-        (60, 0.1, 4, 0.0, "all rounds ran in 4 set-ups, too few to estimate their variation: use `time=12`"),
+        (60, 0.1, 1, 0.0, "all rounds ran in 1 session, too few to estimate their variation: use `time=12`"),
+        (60, 0.1, 4, 0.0, "all rounds ran in 4 sessions, too few to estimate their variation: use `time=12`"),
         (60, 0.1, 6, 0.025, "`time=72` would probably decide"),
         (
             60,

@@ -129,13 +129,13 @@ def test_numpy_wins_by_its_race_with_the_chosen_graph_or_where_there_are_few_ter
         (subject(verdict="faster"), "rewritten", "the whole model is faster"),
         (subject(verdict="slower"), "kept", "the whole model is slower"),
         (subject(verdict="equivalent"), "kept", "the whole model does not gain from it"),
-        (subject(verdict="undecided"), "kept", "whether the whole model gains is undecided"),
+        (subject(verdict="undecided"), "kept", "a gain of the whole model is undecided"),
         (
             subject(verdict="undecided", reason="2 rounds are too few"),
             "kept",
-            "whether the whole model gains is undecided: 2 rounds are too few",
+            "a gain of the whole model is undecided: 2 rounds are too few",
         ),
-        (subject(status="crashed"), "kept", "whether the whole model gains is crashed"),
+        (subject(status="crashed"), "kept", "a gain of the whole model is crashed"),
     ],
 )
 def test_only_a_faster_model_is_rewritten(rival: Subject, outcome: str, reason: str) -> None:

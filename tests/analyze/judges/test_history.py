@@ -324,14 +324,14 @@ def test_the_answer_says_which_version_began_there_and_whether_the_file_is_anoth
         ([subject([1.0] * 3)], "m: 3 runs, too few to look for a change point (8 are needed)."),
         ([subject([1.0])], "m: 1 run, too few to look for a change point (8 are needed)."),
         ([subject([1.0] * 9)], "m: no change point in 9 runs."),
-        ([subject([1.0] * 9), subject([1.0] * 12, APPLE)], "No change point in 2 series of 9 to 12 runs."),
+        ([subject([1.0] * 9), subject([1.0] * 12, APPLE)], "No change in 2 series of 9 to 12 runs."),
         (
             [subject([1.0] * 9), subject([1.0], APPLE)],
-            "No change point in 1 series of 9 runs; 1 series with too few runs to look for one.",
+            "No change in 1 series of 9 runs; 1 series has too few runs to tell.",
         ),
         (
             [subject([1.0]), subject([1.0], APPLE)],
-            "No change point can be found: 2 series with too few runs to look for one (8 are needed).",
+            "Too few runs to find a change: a series needs 8 of them.",
         ),
     ],
 )
@@ -341,9 +341,7 @@ def test_nothing_found_is_said_as_such(stored: list[StoredSubject], answer: str)
 
 def test_of_several_series_the_latest_change_is_told() -> None:
     record = judged(subject(STEP), subject([60e3] * 9, APPLE))
-    assert record.answer.startswith(
-        "Change points in 1 of 2 series; the latest, Intel Xeon, 2 cores (4 logical): slower by "
-    )
+    assert record.answer.startswith("1 series of 2 changed; the latest, Intel Xeon, 2 cores (4 logical): slower by ")
 
 
 @pytest.mark.parametrize(

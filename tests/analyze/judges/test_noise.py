@@ -70,12 +70,20 @@ def test_an_incomplete_race_has_no_band(subjects: list[Subject], interrupted: bo
 @pytest.mark.parametrize(
     ("band", "time", "expected"),
     [
-        (0.0, 6, "a race of 6 s shows differences of 0 % and more; 1 % needs nothing special."),
-        (0.00801, 6, "a race of 6 s shows differences of 0.81 % and more; 1 % needs nothing special."),
-        (0.01, 6, "a race of 6 s shows differences of 1 % and more; 1 % needs nothing special."),
-        (0.02, 6, "a race of 6 s shows differences of 2 % and more; 1 % needs about 30 s (`time`)."),
-        (0.0204, 2.5, "a race of 2.5 s shows differences of 2.1 % and more; 1 % needs about 20 s (`time`)."),
-        (0.12, 6, "differences of 12 % and more. That is a lot: close other programs"),
+        (0.0, 6, "a race of 6 s on this machine shows differences of 0 % and more; 1 % needs nothing special."),
+        (0.00801, 6, "a race of 6 s on this machine shows differences of 0.81 % and more; 1 % needs nothing special."),
+        (0.01, 6, "a race of 6 s on this machine shows differences of 1 % and more; 1 % needs nothing special."),
+        (0.02, 6, "a race of 6 s on this machine shows differences of 2 % and more; 1 % needs about 30 s (`time`)."),
+        (
+            0.0204,
+            2.5,
+            "a race of 2.5 s on this machine shows differences of 2.1 % and more; 1 % needs about 20 s (`time`).",
+        ),
+        (
+            0.12,
+            6,
+            "differences of 12 % and more; 1 % would need about 900 s (`time`).\nThat is a lot: close other programs",
+        ),
         (0.12, 6, "1 % would need about 900 s (`time`)."),
     ],
 )
@@ -105,8 +113,8 @@ def test_an_unknown_noise_has_a_reason(subjects: list[Subject], stopped: bool, e
     [
         ({"load_before": None}, []),
         ({"cores": 2, "load_before": 1.0}, []),
-        ({"cores": 2, "load_before": 1.5}, ["was 1.5 on 2 cores"]),
-        ({"cores": 1, "load_before": 0.6}, ["was 0.6 on 1 core."]),
+        ({"cores": 2, "load_before": 1.5}, ["is 1.5 on 2 cores"]),
+        ({"cores": 1, "load_before": 0.6}, ["is 0.6 on 1 core."]),
         ({"load_before": 0, "throttled_before": 3, "throttled_after": 3}, []),
         ({"load_before": 0, "throttled_before": 3, "throttled_after": 4}, ["overheated"]),
         ({"load_before": 0, "frozen": False}, ["cannot be frozen"]),
@@ -121,9 +129,11 @@ def test_a_bad_moment_is_warned_of(machine: dict[str, Any], expected: list[str])
     assert all(part in sentence for part, sentence in zip(expected, found, strict=True))
 
 
-def test_warnings_come_first() -> None:
+def test_warnings_stand_below_the_answer() -> None:
     busy = examples.machine(cores=2, load_before=4.0)
-    assert doctor_answer(busy, 0.001, 6, [], stopped=False).startswith("Something else is running")
+    answer, warning = doctor_answer(busy, 0.001, 6, [], stopped=False).splitlines()
+    assert answer.startswith("Now, a race of 6 s")
+    assert warning.startswith("Something else is running")
 
 
 @pytest.mark.parametrize(

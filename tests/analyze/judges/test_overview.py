@@ -27,7 +27,7 @@ def subject(times: list[float], model: str = "m", **more: object) -> StoredSubje
     ],
 )
 def test_the_trend_is_that_of_the_last_change_point(times: list[float], trend: str, level_us: int) -> None:
-    histories, _ = histories_by_model([subject(times)], 0.01, None, 10)
+    histories = histories_by_model([subject(times)], 0.01, None)
     (now,) = models_now(histories)
     assert now.trend == trend
     assert now.time_ns is not None
@@ -39,18 +39,15 @@ def test_the_series_measured_last_leads_and_others_are_counted() -> None:
     old = subject([1e5] * 3)
     new = subject([2e5] * 9, origin=replace(INTEL, cpu="Apple M2"))
     wide = subject([3e5] * 3, origin=replace(INTEL, dims={"batch": 8}))
-    histories, left_out = histories_by_model([old, new, wide, subject([1.0], "older")], 0.01, None, 1)
+    histories = histories_by_model([old, new, wide], 0.01, None)
     rows = {tuple(each.series.dims.items()): each for each in models_now(histories)}
     assert rows.keys() == {(), (("batch", 8),)}
     assert (rows[()].series.machine.split(",")[0], rows[()].others) == ("Apple M2", 1)
-    assert left_out == 1
 
 
 def test_a_model_with_several_slower_series_needs_attention_once() -> None:
     several = [subject(STEP, origin=replace(INTEL, dims={"batch": n})) for n in (1, 2, 3)]
-    histories, _ = histories_by_model(
-        [*several, subject(STEP[::-1], "faster"), subject([1e5] * 9, "same")], 0.01, None, 9
-    )
+    histories = histories_by_model([*several, subject(STEP[::-1], "faster"), subject([1e5] * 9, "same")], 0.01, None)
     (concern,) = concerns_of(histories, [])
     assert (concern.what, concern.model, concern.run) == ("slower", "m", "run30")
     assert concern.text.endswith("and 2 other series")
@@ -60,7 +57,7 @@ def test_a_failure_needs_attention_until_the_next_run() -> None:
     points = subject([1e5] * 4).points
     for place, expected in ((3, ["failed"]), (2, [])):
         changed = [replace(each, status="crashed") if n == place else each for n, each in enumerate(points)]
-        histories, _ = histories_by_model([replace(subject([1e5]), points=tuple(changed))], 0.01, None, 9)
+        histories = histories_by_model([replace(subject([1e5]), points=tuple(changed))], 0.01, None)
         assert [each.what for each in concerns_of(histories, [])] == expected
 
 

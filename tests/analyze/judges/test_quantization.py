@@ -228,8 +228,8 @@ def record(speedup: float, low: float, high: float, verdict: Any, reason: str = 
         (
             record(0.5, 0.4, 0.625, "slower"),
             "int8 takes 2.00× as long as float32 (95 % CI 1.60–2.50): 1.00 ms against 2.00 ms per call, with dynamic "
-            "S8, the best candidate. Nothing was chosen.\nTop-1 agreement is 99.2 % on 500 held-out inputs; the largest "
-            "error of an output is 3.1 %.",
+            "S8, the best candidate. Nothing was chosen.\nTop-1 agreement is 99.2 % on 500 held-out inputs; the "
+            "largest error of an output is 3.1 %.",
         ),
         (
             record(0.8, 0.7, 0.9, "undecided", "too few rounds"),
@@ -279,8 +279,8 @@ def test_the_answer_rests_on_the_confirming_race(quantization: Quantization, wor
         ),
         (
             {"calibrated": False, "ways": (TriedWay(way=QuantizationWay(name="s", mode="static"), status="ok"),)},
-            "static candidates were calibrated with random inputs, so ranges and errors say little about real ones: give "
-            "some with `calibrate`",
+            "static candidates were calibrated with random inputs, so ranges and errors say little about real ones: "
+            "give some with `calibrate`",
         ),
         (
             {"choosing_inputs": 0, "overlap": True},

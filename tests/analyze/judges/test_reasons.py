@@ -42,7 +42,7 @@ BAND = math.log1p(0.01)
         (
             Evidence(20, 4, 4, 6.0),
             (-0.1, 0.1),
-            "all rounds ran in 4 set-ups, too few to estimate their variation: use `time=12`",
+            "all rounds ran in 4 sessions, too few to estimate their variation: use `time=12`",
         ),
         (Evidence(60, 3, 9, 100.0), (-0.1, 0.1), NOISY),
         (Evidence(60, 3, 9, 100.0), (-0.1, 0.2), APART),

@@ -30,7 +30,7 @@ def test_only_what_float32_loses_is_forgiven_and_noted(ours: Any, theirs: Any, e
     (found,), notes = compare_tables(["y"], [np.array(ours)], [np.array(theirs)], Tolerances())
     assert found.equal is equal
     assert notes == (
-        ["y: 1 of 2 values near 0 differs by up to 0.0005, which float32 loses where values reach 1000"]
+        ["y: 1 of 2 values near 0 differs by up to 0.0005, which float32 cannot represent when values reach 1000"]
         if noted
         else []
     )

@@ -45,7 +45,7 @@ def test_what_was_not_measured_has_no_throughput(subject: Subject | None) -> Non
 
 def test_a_sweep_has_an_answer_in_one_line() -> None:
     cases = sweeps.line([0.5, 2.0, 2.0]).cases
-    assert sweep_answer(sweep_models(cases)) == "torch wins 2 of 3 cases, ort 1."
+    assert sweep_answer(sweep_models(cases)) == "torch wins 2 of 3 cases, ort wins 1."
     alone = [Case(model="m", dims={"batch": 1}, subjects=(timed(time_ns=ns),)) for ns in (2e6, 3e6)]
     assert sweep_answer(sweep_models(alone)) == "ort takes 2.00 ms to 3.00 ms."
     assert sweep_answer(sweep_models([Case(model="m", status="failed")])) == "No case could be measured."

@@ -77,26 +77,26 @@ FULL = "n3 Conv + n4 BatchNormalization + n5 Relu"
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        (APART, FUSED, [(f"{FULL} -> r1_nchwc", 450, 200)]),
-        (FUSED, APART, [(f"{FULL}: r1_nchwc -> as written", 200, 450)]),
-        (FUSED, FUSED, [(f"{FULL} -> r1_nchwc", 200, 200)]),
+        (APART, FUSED, [(f"{FULL} → r1_nchwc", 450, 200)]),
+        (FUSED, APART, [(f"{FULL}: r1_nchwc → as written", 200, 450)]),
+        (FUSED, FUSED, [(f"{FULL} → r1_nchwc", 200, 200)]),
         (APART[:1], APART[:1], [("n3 Conv", 300, 300)]),
-        ([FUSED[0]], [(FUSED[0][0], "r1", 250)], [(f"{FULL}: r1_nchwc -> r1", 200, 250)]),
-        (APART[:1], [("n3:Conv", "", 0)], [("n3 Conv -> (folded)", 300, 0)]),
+        ([FUSED[0]], [(FUSED[0][0], "r1", 250)], [(f"{FULL}: r1_nchwc → r1", 200, 250)]),
+        (APART[:1], [("n3:Conv", "", 0)], [("n3 Conv → (folded)", 300, 0)]),
         (
             APART,
             [*FUSED, *REORDERS],
-            [(f"{FULL} -> r1_nchwc", 450, 200), ("not in the model (ReorderInput, ReorderOutput)", 0, 50)],
+            [(f"{FULL} → r1_nchwc", 450, 200), ("not in the model (ReorderInput, ReorderOutput)", 0, 50)],
         ),
         (
             [("n1:A", "n1", 1), ("n2:B", "n2", 2), ("n3:C", "n3", 4)],
             [("n1:A n2:B", "x", 8), ("n2:B n3:C", "y", 16)],  # one original node in two groups
-            [("n1 A + n2 B + n3 C -> x + y", 7, 24)],
+            [("n1 A + n2 B + n3 C → x + y", 7, 24)],
         ),
         (
             [(" ".join(f"n{i}:A" for i in range(9)), "all", 9)],
             [(" ".join(f"n{i}:A" for i in range(9)), "all", 9)],
-            [("n0 A + n1 A + n2 A + 6 more -> all", 9, 9)],
+            [("n0 A + n1 A + n2 A + 6 more → all", 9, 9)],
         ),
     ],
 )
@@ -122,7 +122,7 @@ def test_a_second_model_is_compared_by_the_nodes_of_the_first() -> None:
     after: list[Spec] = [("c:Conv", "c", 100), ("extra:Cast", "Cast_9", 5)]
     made = diff([("n3:Conv", "n3", 150), ("n4:Relu", "n4", 10)], after, became)
     assert table(by_source(made)) == [
-        ("n3 Conv + n4 Relu -> c", 160, 100),
+        ("n3 Conv + n4 Relu → c", 160, 100),
         ("not in the first model (Cast)", 0, 5),
     ]
 
@@ -163,7 +163,7 @@ def test_rows_add_up_to_the_nodes_of_each_side_and_the_answer_names_one_of_them(
         total = result.columns("sources").footers[-1].values
         assert total["before_us"] == pytest.approx(made.before.usual_nodes_us)
         assert total["after_us"] == pytest.approx(made.after.usual_nodes_us)
-        assert page.index("Time per original node") < page.index("Time per executed node")
+        assert "Time per executed node" not in page  # each list once
 
 
 def test_small_groups_are_one_row_with_a_test_of_its_own() -> None:

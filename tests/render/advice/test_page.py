@@ -32,21 +32,21 @@ RECORD = Advice(
 )
 
 
-def test_the_page_has_evidence_gain_and_remedy_worst_first_and_then_every_trial_once() -> None:
+def test_the_page_has_the_answer_every_candidate_once_and_then_evidence_gain_and_remedy() -> None:
     page = as_flags(page_text(AdviseResult(RECORD).page()))
     places = [
         page.index(text)
         for text in (
+            "It is faster.",
+            "speedup",
             "What helps",
             "Surplus threads: 4 threads.",
             "With threads=1, the model is 1.29× as fast (95 % CI 1.24–1.33)",
-            "Use fewer: --threads 1.",
+            "Use fewer: threads=1.",
             "Saves CPU time or memory, but is slower",
-            "Sleep: --option session.intra_op.allow_spinning=0.",
-            "Seen, but not tried",
+            "Sleep: options=session.intra_op.allow_spinning=0.",
+            "Found, but not tried",
             "Old opset: opset 7.",
-            "speedup",
-            "It is faster.",
         )
     ]
     assert places == sorted(places)
@@ -85,7 +85,7 @@ def test_the_chart_has_every_trial_once_and_its_table_those_without_a_time() -> 
     assert labels_in(chart) == ["1.29× ✓ gain", "0.80× ? trade"]
     failed = charts_of(AdviseResult(replace(RECORD, tried=(GAIN, FAILED))).page())["What each remedy gave"]
     assert labels_in(failed) == ["1.29× ✓ gain"]
-    assert column(failed.table, "result") == ["gain", "differs: output Y differs"]
+    assert column(failed.table, "result") == ["✓ gain", "differs: output Y differs"]
     assert not charts_of(AdviseResult(replace(RECORD, tried=())).page())
 
 
@@ -93,10 +93,10 @@ def test_a_page_has_hazards_under_titles_and_the_races_behind_the_trials() -> No
     page = AdviseResult(replace(RECORD, races=(examples.case(), examples.case()))).page()
     titles = [section.title for section in sections_of(page)]
     assert titles[:4] == [
+        "Candidates",
         "What helps",
         "Saves CPU time or memory, but is slower",
-        "Seen, but not tried",
-        "Candidates",
+        "Found, but not tried",
     ]
     assert [each.values for each in charts_of(page)["Speedups"].filters] == [["first race", "second race"]]
 

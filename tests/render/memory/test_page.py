@@ -32,7 +32,7 @@ def markdown(record: Memory) -> str:
 
 def test_peaks_causes_answer_and_reasons_are_there_and_fit() -> None:
     text = printed(made.memory())
-    for part in ["940", "+240", "copy of X", "cast float64 -> float32", "alive at MatMul_0 (MatMul)", "6 others"]:
+    for part in ["940", "+240", "copy of X", "cast float64 → float32", "alive at MatMul_0 (MatMul)", "6 others"]:
         assert part in text
     for part in ["ort needs 300 MB.", "numpy: needed more than 2 GB", "oom", "630 + 70"]:
         assert part in text
@@ -45,13 +45,13 @@ def test_tables_fit_and_what_matters_stays(width: int, name: str) -> None:
     leaking = made.subject(name, growth=made.growth("leak", 123.4))
     text = printed(made.memory(made.case(leaking, made.function(), made.failed())), width)
     assert max(map(cell_len, text.splitlines())) <= width
-    for part in ["needs", "300", "940", "leak 123 MB/call", "oom", name[-3:]]:
+    for part in ["needs", "300", "+300", "leak 123 MB/call", "oom", name[-3:]]:
         assert part in text
 
 
 def test_the_need_in_the_table_is_that_of_the_sentence() -> None:
     subject = made.subject()
-    row = printed(made.memory(made.case(subject))).split("ort ")[1].splitlines()[0].split()
+    row = printed(made.memory(made.case(subject))).split("\nort ")[2].splitlines()[0].split()
     assert subject.needed_bytes == 300 * made.MB
     assert row[0] == "300"
 
@@ -120,16 +120,6 @@ def test_what_is_unexplained_and_what_other_settings_need_are_rows() -> None:
     subject = made.subject(breakdown=made.breakdown(unexplained_bytes=197 * made.MB), trials=trials)
     text = " ".join(printed(made.memory(made.case(subject))).split())
     assert "unexplained 197 MB neither planned nor a copy arena off 80 MB needed instead alive at" in text
-
-
-@pytest.mark.parametrize(
-    ("runtime", "keeper"),
-    [("ort", ", as by onnxruntime's arena"), ("numpy", ", as by the buffer pools of BLAS and"), ("callable", "")],
-)
-def test_what_keeps_memory_is_named_by_the_runtime(runtime: str, keeper: str) -> None:
-    text = " ".join(printed(made.memory(made.case(made.subject(runtime=runtime)))).split())
-    assert f"stays: kept after it{keeper}" in text
-    assert runtime == "ort" or "onnxruntime's arena" not in text.partition("stays:")[2].partition("Where the bytes")[0]
 
 
 def test_only_a_broadcast_view_is_larger_than_what_it_shows() -> None:

@@ -192,7 +192,7 @@ def diff(*given: DiffRow, **changes: Any) -> Diff:
         "before": profile(model="resnet.onnx (disable)", session=SessionOptions(threads=2, opt_level="disable")),
         "after": profile(model="resnet.onnx (all)"),
         "rows": given or rows(),
-        "race": race(),
+        "race": replace(race(), model="resnet.onnx"),
         "answer": "all is 1.20 times as fast as disable.",
         "notes": ("profiled iterations alternated",),
     }
@@ -222,6 +222,6 @@ def hostile(name: str) -> tuple[Profile, Diff, Optimization]:
     nodes = (node(name, op_name=name, path=(name,), provider=name), node(name))
     profiled = profile(*nodes, sources=(source(fused, (1, 2, 3), calls=1),), answer=name, **words)
     both = row(op_name=name, provider=name, before_name=name, after_name=name + "2", path=(name,))
-    compared = diff(both, before=profiled, after=profiled, answer=name, notes=(name,))
+    compared = diff(both, before=profiled, after=profiled, race=replace(race(), model=name), answer=name, notes=(name,))
     found = (fused, group("folded", **ops, same_as=name))
     return profiled, compared, optimization(groups=found, output=name, before={name: 2}, after={"x": 1}, **words)

@@ -65,24 +65,22 @@ def test_no_line_is_wider_than_the_console(width: int, encoding: str) -> None:
     assert max(map(cell_len, text.splitlines())) <= width
 
 
-def test_a_diff_names_its_sides_their_sums_and_the_race() -> None:
+def test_a_diff_names_its_sides_and_their_sums() -> None:
     text = printed(profiles.diff(), 140)
-    assert text.startswith("resnet.onnx (disable) against resnet.onnx (all) · Intel")
+    assert text.startswith("resnet.onnx (disable) against resnet.onnx (all) · 2 threads")
     assert "level" not in text.splitlines()[0]
     assert cells(line_with(text, "-  resnet.onnx (disable)")) == [
         "-", "resnet.onnx (disable)", "disable", "6", "11", "8.75 ms", "9.00 ms", "8.70 ms",
     ]  # fmt: skip
-    assert "Raced without the profiler: speedup 1.20× (95 % CI 1.19–1.22), faster" in text
+    assert "Raced without the profiler" not in text  # the answer has it
 
 
 def test_rows_say_in_words_what_their_colors_say() -> None:
     text = printed(profiles.diff(), 140)
-    assert cells(line_with(text, "MatMul"))[-1] == "noise"
-    assert cells(line_with(text, "BatchNormalization"))[-5:] == ["–", "-300 µs", "–", "–", "gone"]
-    assert cells(line_with(text, "ReorderInput"))[-5:] == ["40 µs", "+40 µs", "–", "–", "new"]
-    assert cells(line_with(text, "Conv "))[-6:] == [
-        "1.80 ms", "900 µs", "-900 µs", "2.00×", "1.80–2.20", "✓ faster",
-    ]  # fmt: skip
+    assert cells(line_with(text, "MatMul"))[-1] == "? noise"
+    assert cells(line_with(text, "BatchNormalization"))[-5:] == ["300 µs", "–", "-300 µs", "–", "gone"]
+    assert cells(line_with(text, "ReorderInput"))[-5:] == ["–", "40 µs", "+40 µs", "–", "new"]
+    assert cells(line_with(text, "Conv "))[-5:] == ["900 µs", "-900 µs", "2.00×", "1.80–2.20", "✓ faster"]
     assert "Loop_12 > a → b" in text
 
 
@@ -130,9 +128,10 @@ def test_a_diff_without_rows_has_only_its_sides() -> None:
     assert "operator" not in printed(Diff(before=profiles.profile(), after=profiles.profile(), rows=()))
 
 
-def test_original_nodes_stand_above_the_executed_ones() -> None:
+def test_original_nodes_stand_in_place_of_the_executed_ones() -> None:
     text = printed(one_model())
-    assert text.index("Time per original node") < text.index("Time per executed node")
+    assert "Time per original node" in text
+    assert "Time per executed node" not in text
     assert cells(line_with(text, "n3 Conv + n4 Relu"))[:4] == ["n3 Conv + n4 Relu → n3", "400 µs", "200 µs", "-200 µs"]
 
 
@@ -147,7 +146,7 @@ def test_no_name_steers_the_terminal_or_breaks_a_line(name: str, width: int, enc
 @pytest.mark.parametrize("name", [name for name in examples.NASTY_NAMES if len(name) < 40])
 def test_names_are_shown_as_they_are_and_never_as_markup(name: str) -> None:
     _, diff, _ = profiles.hostile(name)
-    assert printed(diff, 400).startswith(name_of(name))
+    assert name_of(name) in printed(diff, 400).splitlines()[0]
 
 
 # ---------------------------------------------------------------- Markdown, notebooks and pages
@@ -166,7 +165,7 @@ def test_no_name_becomes_markup(name: str) -> None:
 def test_tables_answers_and_notes_are_there() -> None:
     page = DiffResult(profiles.diff()).page()
     html, markdown = page_html(page), unescape(page_markdown(page)).replace("\\", "")
-    for part in ["against", "noise", "gone", "1.19–1.22", "5 others", "1.20 times"]:
+    for part in ["against", "noise", "gone", "5 others", "1.20 times"]:
         assert part in unescape(html)
         assert part in markdown
     assert "http" not in html
@@ -186,7 +185,7 @@ def test_a_page_starts_with_paired_original_nodes_and_the_change_in_each_row() -
     assert first.title == "Original nodes"
     assert len(grid.brief(6)) <= 6
     places = {column.heading: place for place, column in enumerate(grid.columns)}
-    assert {places[name] for name in ("nodes of the original model", "change", "speedup")} <= set(grid.brief(6))
+    assert {places[name] for name in ("original node", "change", "speedup")} <= set(grid.brief(6))
     assert all(line.cells[places["change"]].figure.marks for line in grid.lines[: len(first.rows)])
     assert grid.lines[0].cells[places["change"]].style == "green"
 

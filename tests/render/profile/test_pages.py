@@ -72,27 +72,25 @@ def test_time_and_share_of_every_operator_are_whole_at_every_width(width: int) -
 
 def test_the_heading_and_the_session_come_first() -> None:
     lines = printed(profiles.profile(), 200).splitlines()
-    assert lines[0] == (
-        "resnet.onnx · Intel Xeon Platinum 8370C (AVX512) · 2 threads · level all · onnxruntime 1.31.1 · 6 iterations"
-    )
-    assert "model loading 3.21 ms · session initialization 45.1 ms · first inference 27.0 ms" in lines[1]
-    measured = "measured inference 9.00 ms (1.03 times the sum of nodes: interference and time outside nodes)"
-    assert measured in " ".join(lines[1:3])
-    assert "a call with the profiler 9.30 ms, without 8.70 ms, ratio 1.069×" in lines[2]
+    assert lines[0] == ("resnet.onnx · 2 threads · onnxruntime 1.31.1 · Intel Xeon Platinum 8370C (AVX512)")
+    text = " ".join(lines)
+    assert "loading 3.21 ms · initialization 45.1 ms · first inference 27.0 ms" in text
+    assert "measured inference 9.00 ms (1.03× its nodes)" in text
+    assert "a call 8.70 ms, with the profiler 9.30 ms (1.07×)" in text
 
 
 def test_a_bare_trace_shows_only_what_it_has() -> None:
     bare = Profile(model="trace.json", events=0, iterations=0)
-    assert printed(bare) == "trace.json · 0 iterations\n"
+    assert printed(bare) == "trace.json\n"
 
 
 def test_the_row_of_an_operator_has_its_time_share_first_and_spread() -> None:
     nodes = (profiles.node("a", 100), profiles.node("b", 200), profiles.node("c", 100, op_name="Relu"))
     text = printed(profiles.profile(*nodes))
-    assert cells(line_with(text, "Conv ")) == [
+    assert cells(line_with(text, "Conv  ")) == [
         "Conv", "2", "2", "300 µs", "75.0 %", "█████████", "900 µs", "300…315 µs",
     ]  # fmt: skip
-    assert cells(line_with(text, "Relu ")) == [
+    assert cells(line_with(text, "Relu  ")) == [
         "Relu",
         "1",
         "1",
@@ -143,7 +141,7 @@ def test_time_on_a_device_has_a_column_of_its_own() -> None:
 
 def test_shapes_are_labels_and_say_when_there_are_others() -> None:
     text = printed(profiles.profile(profiles.node("a", shapes=3)), 200)
-    assert "f-1×64×112×112,f-64×64×3×3,f-64 → f-1×64×112×112 (1 of 3)" in text
+    assert "1×64×112×112 (1 of 3)" in text
 
 
 def test_lower_ranks_are_summed_up() -> None:
@@ -244,9 +242,11 @@ def test_a_model_that_was_not_changed_has_no_second_table() -> None:
     assert "In the original model" not in printed(profiles.profile(sources=()))
 
 
-def test_answer_and_notes_stand_at_the_end() -> None:
+def test_the_answer_stands_below_the_heading_and_notes_at_the_end() -> None:
     lines = printed(profiles.profile()).splitlines()
-    assert lines[-2:] == [profiles.profile().answer, profiles.profile().notes[0]]
+    assert lines[1] == profiles.profile().answer
+    assert lines[-3] == profiles.profile().notes[0]
+    assert lines[-1] == "6 iterations · times: mean of the 2 quickest of 5 iterations"
 
 
 def test_what_was_interrupted_says_so_before_its_answer() -> None:
@@ -259,8 +259,8 @@ def test_what_was_interrupted_says_so_before_its_answer() -> None:
 
 def test_an_optimisation_counts_operators_and_tells_what_became_of_nodes() -> None:
     text = printed(profiles.optimization())
-    assert text.startswith("resnet.onnx · 2 threads · level all · onnxruntime 1.31.1\n")
-    assert cells(line_with(text, "BatchNormalization ")) == ["BatchNormalization", "53", "0", "-53"]
+    assert text.startswith("resnet.onnx · 2 threads · onnxruntime 1.31.1\n")
+    assert cells(line_with(text, "BatchNormalization "))[:4] == ["BatchNormalization", "53", "0", "-53"]
     assert cells(line_with(text, "total ")) == ["total", "173", "70", "-103"]
     for line in [
         "  n3 Conv + n4 BatchNormalization + n5 Relu → n3 FusedConv\n",

@@ -42,10 +42,10 @@ BISECTION = Bisection(
 
 def test_the_page_has_a_row_per_comparison_in_the_order_in_which_they_were_made() -> None:
     text = printed(bisect_page(BISECTION))
-    first = ["1 ends", "1.22", "1.20", "1.00 ms", "1.30 ms", "1.30", "1.20–1.40", "✗ changed"]
-    assert cells(line_with(text, "ends")) == first
+    first = ["1 ends", "1.22", "1.20", "1.00 ms", "1.30 ms", "1.30", "1.20–1.40", "≠ changed"]
+    assert cells(line_with(text, "ends"))[:8] == first
     assert text.index("1 ends") < text.index("2 search") < text.index("3 repeated")
-    assert line_with(text, "3 repeated").rstrip().endswith("too noisy")
+    assert "too noisy" in line_with(text, "3 repeated")
 
 
 def test_differences_of_outputs_have_no_ratio_and_are_told() -> None:
@@ -59,7 +59,7 @@ def test_differences_of_outputs_have_no_ratio_and_are_told() -> None:
 def test_a_chart_has_the_comparisons_in_the_order_of_the_candidates_with_their_numbers() -> None:
     chart = charts_of(bisect_page(BISECTION))["Along the candidates"]
     assert [mark.name for mark in picture_of(chart).marks] == ["2: 1.21", "1: 1.22"]
-    assert column(chart.table, "result") == ["✗ changed", "✓ as before", "? undecided"]
+    assert column(chart.table, "result") == ["≠ changed", "✓ as before", "? undecided"]
 
 
 def test_operators_behind_a_change_are_shown_before_and_after() -> None:

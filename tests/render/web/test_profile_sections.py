@@ -87,7 +87,7 @@ def test_every_part_of_a_profile_has_its_section() -> None:
 
 
 def test_what_a_console_does_not_show_is_not_made_for_it() -> None:
-    def fail() -> None:
+    def fail() -> Any:
         raise AssertionError("made for a console")
 
     page = profile_page(made.profile(), timelines=fail, graph=fail)

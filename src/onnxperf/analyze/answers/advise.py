@@ -105,13 +105,15 @@ def _what_helps(record: Advice) -> str:
         before = "Interrupted before anything was tried" if record.interrupted else "Nothing could be tried"
         return f"{before}: {number} {'was' if len(record.hazards) == 1 else 'were'} found."
     helped = [(hazard, best) for hazard, best in found if best is not None and best.outcome in FASTER]
-    gains = sorted(_different(helped), key=lambda each: -(each[1].speedup or 0.0))
+    gains = sorted(_different(helped), key=lambda each: (-(each[1].speedup or 0.0), FASTER.index(each[1].outcome)))
     trades = _different([(hazard, best) for hazard, best in found if best is not None and best.outcome == "trade"])
     sentences = [f"{_in_short(best, hazard)}." for hazard, best in gains[:_MOST_IN_ANSWER]]
     if len(gains) > _MOST_IN_ANSWER:
         sentences.append(f"{count(len(gains) - _MOST_IN_ANSWER, 'more fix', 'more fixes')} helped.")
     if not gains:
         sentences.append(_nothing_helps(record))
+    else:
+        sentences += _more_promising(record, gains[0][1])
     sentences += [f"A trade: {result_text(best, hazard)}." for hazard, best in trades[:1]]
     rewrite = best_rewrite(record.tried) if record.output else None
     written = [f"The model with {rewrite.name} is in {record.output}."] if rewrite else []
@@ -155,6 +157,15 @@ def _promising(record: Advice) -> str:
     if best is None or best.speedup is None or best.speedup < 1 + _PROMISING:
         return ""
     return f" ({best.trial.name} promises most: {ratio(best.speedup)} as fast so far)"
+
+
+def _more_promising(record: Advice, best: Tried) -> list[str]:
+    """An undecided candidate that may gain more than the best one that is proven."""
+    undecided = [each for each in record.tried if each.outcome == "undecided"]
+    first = max(undecided, key=lambda each: each.speedup or 0.0, default=None)
+    if first is None or (first.speedup or 0.0) <= (best.speedup or 0.0):
+        return []
+    return [f"Undecided: {first.trial.name}, {ratio(first.speedup)} as fast so far; more `time` may tell."]
 
 
 def _different(found: list[tuple[Hazard, Tried]]) -> list[tuple[Hazard, Tried]]:

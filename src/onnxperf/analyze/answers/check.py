@@ -41,7 +41,7 @@ def _about_nodes(check: Check) -> str:
     if check.level is None:
         return f"{agrees}."
     if check.level == LEVELS[0]:
-        return f"{agrees}, and the outputs also differ without onnxruntime's optimisations."
+        return f"{agrees}, and the outputs also differ without onnxruntime's optimizations."
     before = LEVELS[LEVELS.index(check.level) - 1]
     changes = f"an optimization of onnxruntime changes the result, first at level {check.level}"
     return f"{agrees}: {changes}. With `opt_level={before}`, {check.first} and {check.second} agree."

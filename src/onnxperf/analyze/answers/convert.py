@@ -49,7 +49,7 @@ def rounded_text(difference: Difference, largest: float) -> str:
     most = "" if difference.max_absolute is None else f" by up to {significant(difference.max_absolute)}"
     return (
         f"{difference.name}: {numbers} near 0 {'differs' if difference.differing == 1 else 'differ'}{most}, "
-        f"which float32 loses where values reach {significant(largest)}"
+        f"which float32 cannot represent when values reach {significant(largest)}"
     )
 
 
@@ -66,7 +66,7 @@ def _checked_on(record: Conversion) -> str:
     for name, types in record.casts.items():
         casts.setdefault(types, []).append(name)
     rows = [f"{count(record.rows, 'row')} of the sample"] if record.rows else []
-    rows += [f"{grouped(record.made_rows)} made from it, at edges too"] if record.made_rows else []
+    rows += [f"{grouped(record.made_rows)} generated from it, edge cases included"] if record.made_rows else []
     parts = [f"on {listed(rows)}"] if rows else []
     parts += [f"after the cast of {listed(names)} from {old} to {new}" for (old, new), names in casts.items()]
     return f"They were compared {', '.join(parts)}." if parts else ""

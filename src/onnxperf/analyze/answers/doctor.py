@@ -71,7 +71,7 @@ def conclusion(band: float, time: float) -> str:
     if band <= VERY_NOISY:
         return f"{seen}; 1 % needs {needed}."
     remedies = "close other programs, set the governor to performance, keep the machine cool, or use a less busy one"
-    return f"{seen}. That is a lot: {remedies}, then run the doctor again; as it is, 1 % would need {needed}."
+    return f"{seen}; 1 % would need {needed}.\nThat is a lot: {remedies}, then run the doctor again."
 
 
 def why_not_kept(band: float, time: float, usual_time: float, threads: int) -> str:

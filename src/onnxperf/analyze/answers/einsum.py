@@ -117,7 +117,7 @@ def _undecided(case: Case, limit: str | None, equation: str) -> str:
         return f"No graph for {equation} could be measured."
     than = f"faster than {case.baseline}" if chosen.name == case.baseline else "the fastest"
     none = f"No graph for {equation} is measurably {than}{_in_doubt(graphs_in(case, limit))}"
-    return f"{none}. {chosen.name} is used, and nothing is kept for later calls."
+    return f"{none}. {chosen.name} is used, and nothing is saved for later calls."
 
 
 def _in_doubt(graphs: Sequence[Subject]) -> str:

@@ -96,11 +96,11 @@ def headroom_notes(profile: Profile) -> Iterator[str]:
 def _faster(headroom: Headroom) -> Iterator[str]:
     faster = [each for each in headroom.nodes if _is_faster(each)]
     if faster:
-        nodes = count(len(faster), "node was faster than its limit, and counts as at it", _SEVERAL_FASTER)
+        nodes = count(len(faster), "node was faster than its limit, and counts as being at it", _SEVERAL_FASTER)
         yield f"{nodes}: the peaks are measured, and small times are whole microseconds"
 
 
-_SEVERAL_FASTER = "nodes were faster than their limits, and count as at these"
+_SEVERAL_FASTER = "nodes were faster than their limits, and count as being at them"
 
 
 def _is_faster(limit: Limit) -> bool:

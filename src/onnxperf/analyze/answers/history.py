@@ -105,7 +105,8 @@ def _title(series: HistorySeries, record: History) -> str:
     texts = [(each.name, dims_text(each.dims), each.machine) for each in record.series]
     differing = [len(set(several)) > 1 for several in zip(*texts, strict=True)]
     parts = (series.name, dims_text(series.dims), series.machine)
-    return ", ".join(visible(each) for each, differs in zip(parts, differing, strict=True) if differs)
+    shown = [each for each, differs in zip(parts, differing, strict=True) if differs and each]
+    return visible(", ".join(shown) or series.name)
 
 
 def notes_on(record: History) -> Iterator[str]:

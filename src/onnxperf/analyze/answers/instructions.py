@@ -68,7 +68,7 @@ def note_on_counts(subjects: Sequence[Subject], vector_extensions: Sequence[str]
     if not sets:
         return ()
     wider = any(each.startswith("avx512") for each in vector_extensions) and "AVX-512" not in sets
-    knows = ", as valgrind knows no AVX-512: this processor runs other code" if wider else ""
+    knows = ", as Valgrind does not support AVX-512: this processor runs other code" if wider else ""
     return (f"instructions counted with 1 thread, without spinning, with {listed(sets)}{knows}",)
 
 

@@ -16,7 +16,7 @@ def lines_answer(record: MemoryLines) -> str:
         return f"No line of {record.function} ran."
     if not record.exact:
         most = max(ran, key=lambda line: line.increment_bytes or 0)
-        return f"Line {most.number} adds the most: {_kept(most)} stay when it has run."
+        return f"Line {most.number} adds the most: {_kept(most)} stay after it has run."
     most = max(ran, key=lambda line: line.peak_bytes or 0)
     rest = f"{_kept(most, ' of it')} stay" if (most.increment_bytes or 0) > 0 else "none of it stays"
     peak = in_megabytes(most.peak_bytes)

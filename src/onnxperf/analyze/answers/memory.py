@@ -51,10 +51,9 @@ def _about_many(subjects: Sequence[MemorySubject], needs: dict[str, int]) -> str
     if subjects[0] is not least:
         rest = f"; {least.name} needs the least, {in_megabytes(low)}"
         return f"{_about_one(subjects[0], needs)}{rest}{_rounding(needs[subjects[0].name] - low)}"
-    mark = "" if len(subjects) == 2 else " (the least)"
-    sentence = f"{least.name} needs {in_megabytes(low)}{mark} {_above(least)} in a steady call"
-    mark = "" if len(subjects) == 2 else " (the most)"
-    return f"{sentence}; {most.name} needs {in_megabytes(high)}{mark}{_causes(most, high)}{_rounding(high - low)}"
+    little, much = ("", "") if len(subjects) == 2 else ("the least, ", "the most, ")
+    sentence = f"{least.name} needs {little}{in_megabytes(low)} {_above(least)} in a steady call"
+    return f"{sentence}; {most.name} needs {much}{in_megabytes(high)}{_causes(most, high)}{_rounding(high - low)}"
 
 
 def _rounding(difference: int) -> str:

@@ -28,7 +28,7 @@ def profile_answer(profile: Profile) -> str:
         for operator in costly
         if operator.usual_us >= WORTH_NAMING * everything
     ]
-    first, *more = parts or [f"No operator takes {share_percent(WORTH_NAMING)}"]
+    first, *more = parts or [f"Every operator takes less than {share_percent(WORTH_NAMING)}"]
     nodes = count(len(profile.nodes), "node")
     of_profiler = (profile.overhead or 0.0) >= DOMINATING_OVERHEAD
     whole = f"the profiled time in {nodes}" if of_profiler else f"the time in {nodes}"

@@ -40,4 +40,5 @@ def _about_one(names: tuple[str, str], row: ComparedSubject) -> str:
     if row.verdict == "undecided":
         return f"Undecided if {subject} is faster in run {names[1]} than in run {names[0]}{within}: {row.reason}."
     word = verdict_word(row.verdict or "")
-    return f"{subject} is {word} in run {names[1]}: {found} as fast as in run {names[0]}{within}, by the yardstick {row.yardstick}."
+    than = f"{found} as fast as in run {names[0]}{within}, by the yardstick {row.yardstick}"
+    return f"{subject} is {word} in run {names[1]}: {than}."

@@ -11,7 +11,7 @@ _WORTH_A_WORD = 0.005
 
 
 def stack_answer(shares: CodeShares | None, call_ns: float) -> str:
-    """The undisturbed time of a call; Python, kernels and what lies between in one sentence, and how found."""
+    """The undisturbed time of a call; in one sentence Python, kernels and what lies between, and the sampler."""
     takes = f"A call takes {duration(call_ns)}"
     if shares is None:
         return f"{takes}. No samples: the calls were too short; make more of them with `calls`."
@@ -36,4 +36,4 @@ def stack_answer(shares: CodeShares | None, call_ns: float) -> str:
 
 def _compiled(shares: CodeShares) -> str:
     main = max(shares.libraries, key=shares.libraries.__getitem__, default="")
-    return f"{main} (kernels and the code around them)" if main in _WITHOUT_SYMBOLS else "kernels"
+    return f"{main} with its kernels" if main in _WITHOUT_SYMBOLS else "kernels"

@@ -56,10 +56,12 @@ def sweep_answer(models: Sequence[SweepModel]) -> str:
         found = [(name_of(name), number) for name, number in winners.most_common() if name is not None]
         if not found:
             return f"No winner in {count(len(rows), 'case')}."
-        (best, wins), *others = found
-        more = "".join(f", {name} wins {number}" for name, number in others)
+        wins, cases = found[0][1], count(len(rows), "case")
+        best = [name for name, number in found if number == wins]
+        first = f"{best[0]} wins {wins} of {cases}" if len(best) == 1 else f"{listed(best)} win {wins} of {cases} each"
+        more = "".join(f", {name} wins {number}" for name, number in found[len(best) :])
         more += f", no winner in {winners[None]}" if winners[None] else ""
-        return f"{best} wins {wins} of {count(len(rows), 'case')}{more}."
+        return f"{first}{more}."
     timed = [(ns, each.name) for row in rows for each in row.case.subjects if (ns := time_of(each)) is not None]
     if not timed:
         return "No case could be measured." if rows else ""

@@ -141,14 +141,15 @@ def why_dropped(subject: Subject, base: Subject, min_effect: float) -> str:
     if len(logs) < _FEWEST_UNITS:
         return ""
     if max(logs) < 0:
-        return f"slower in every {unit}: dropped after screening"
+        return f"slower in every {_ONE[unit]}: dropped after screening"
     if max(logs) < math.log1p(min_effect):
-        return f"no gain in any {unit}: dropped after screening"
+        return f"no gain in any {_ONE[unit]}: dropped after screening"
     if len(logs) >= _MANY_UNITS and median(logs) < 0:
         return f"slower in most {_PLURALS[unit]}: dropped after screening"
     return ""
 
 
+_ONE = {"launch": "launch", "set-up": "session", "round": "round"}
 _PLURALS = {"launch": "launches", "set-up": "sessions", "round": "rounds"}
 
 

@@ -111,7 +111,7 @@ def _measured(case: Case | None) -> list[Subject]:
 def outcome_of(rival: Subject) -> tuple[SiteOutcome, str]:
     """Outcome of a site after the race of the whole model, and the reason."""
     verdict = rival.verdict if rival.status == "ok" else None
-    return _OUTCOMES.get(verdict or "", ("kept", f"whether the whole model gains is {verdict or rival.status}"))
+    return _OUTCOMES.get(verdict or "", ("kept", f"a gain of the whole model is {verdict or rival.status}"))
 
 
 def reason_of(rival: Subject) -> str:

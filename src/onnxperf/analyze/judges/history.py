@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import groupby, pairwise
 from operator import attrgetter
 from statistics import median
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, get_args
 from msgspec.structs import replace
 
 from onnxperf.analyze.answers.history import history_answer, notes_on, series_answer
-from onnxperf.analyze.judges.change_points import LevelChange, change_points, find_levels, without_outliers
+from onnxperf.analyze.judges.change_points import LevelChange, Levels, find_levels, without_outliers
 from onnxperf.records.base import Scalar
 from onnxperf.records.comparison import Comparison
 from onnxperf.records.history import (
@@ -41,6 +41,8 @@ from onnxperf.wording.numbers import count
 _VERSION = re.compile(r"\d+\.\d")
 """The start of a condition that is a library version: it changes between runs and is not a setting."""
 _LARGEST_LOG = 40.0
+_LONGEST_CACHED = 400
+"""Values of a series whose levels are remembered."""
 
 
 class _Key(NamedTuple):
@@ -264,7 +266,7 @@ def _judged(series: HistorySeries, by: By | None, min_effect: float, several: in
     timed = series.timed()
     if by != "machine":
         averaged = _averaged(timed)
-        found = find_levels(averaged.logs, math.log1p(min_effect), several)
+        found = _levels_of(averaged.logs, math.log1p(min_effect), several)
         enough = len(averaged.logs) >= FEWEST_POINTS
         series = replace(
             series,
@@ -279,13 +281,25 @@ def _judged(series: HistorySeries, by: By | None, min_effect: float, several: in
     return replace(series, answer=series_answer(series, by))
 
 
+def _levels_of(logs: Sequence[float], min_change: float, several: int) -> Levels:
+    """The same values always have the same levels: a page that is loaded again searches only what is new."""
+    if len(logs) > _LONGEST_CACHED:
+        return find_levels(logs, min_change, several)
+    return _cached_levels(tuple(logs), min_change, several)
+
+
+@lru_cache(maxsize=2048)
+def _cached_levels(logs: tuple[float, ...], min_change: float, several: int) -> Levels:
+    return find_levels(logs, min_change, several)
+
+
 def _yardstick_changes(series: HistorySeries, timed: Timed, min_effect: float, several: int) -> tuple[ChangePoint, ...]:
     """Change points of the yardstick itself: changes common to all models cancel out of times relative to it."""
     if series.yardstick_ns is None:
         return ()
     averaged = _averaged([(point, point.yardstick_ns or 0.0) for point, _ in timed])
-    found = change_points(averaged.logs, math.log1p(min_effect), several)
-    return tuple(_change(each, averaged) for each in found)
+    found = _levels_of(averaged.logs, math.log1p(min_effect), several)
+    return tuple(_change(each, averaged) for each in found.changes)
 
 
 class _Averaged(NamedTuple):

@@ -14,16 +14,12 @@ from onnxperf.wording.numbers import count
 _FINE = ("ok", "differs", "skipped")
 
 
-def histories_by_model(
-    stored: Iterable[StoredSubject], min_effect: float, newest: int | None, most: int
-) -> tuple[list[History], int]:
-    """The histories of the models measured last, by label, and how many others there are."""
+def histories_by_model(stored: Iterable[StoredSubject], min_effect: float, newest: int | None) -> list[History]:
+    """The histories of all models, by label, each limited to the newest runs of a series."""
     by_model: dict[str, list[StoredSubject]] = {}
     for subject in stored:
         by_model.setdefault(subject.model, []).append(subject)
-    latest = sorted(by_model, key=lambda model: max(each.points[-1].started for each in by_model[model]), reverse=True)
-    chosen = sorted(latest[:most])
-    return [judge_history(model, by_model[model], None, min_effect, newest) for model in chosen], len(latest[most:])
+    return [judge_history(model, by_model[model], None, min_effect, newest) for model in sorted(by_model)]
 
 
 def models_now(histories: Iterable[History]) -> Iterator[ModelNow]:

@@ -69,7 +69,7 @@ def what_is_missing(evidence: Evidence, bounds: tuple[float, float] | None, min_
             return f"{count(rounds, 'round')} {'is' if rounds == 1 else 'are'} too few: {use}"
         return f"{count(rounds, 'round')} decide only differences above {_percent(LARGE_CLAIM)}: {use}"
     if not evidence.carries_estimate:
-        few = f"all rounds ran in {count(evidence.set_ups, 'set-up')}, too few to estimate their variation"
+        few = f"all rounds ran in {count(evidence.set_ups, 'session')}, too few to estimate their variation"
         return f"{few}: {_use(2 * evidence.span_s)}"
     low, high = bounds or (-math.inf, math.inf)
     band = math.log1p(min_effect)

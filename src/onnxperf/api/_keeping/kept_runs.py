@@ -47,7 +47,7 @@ def keep(result: Result[Any], *, store: Where = None, tags: Mapping[str, str] | 
         reason = str(error)
     except Exception as error:
         reason = f"unexpected {type(error).__name__}: {' '.join(str(error).split())}"
-    complain(f"this run was not kept: {reason}")
+    complain(f"this run was not saved: {reason}")
     return None
 
 

@@ -173,4 +173,4 @@ class RunRecorder:
                 raise
         except StoreError as error:
             self._failed = True
-            complain(f"the sweep continues, but is not kept: {error}")
+            complain(f"the sweep continues, but is not saved: {error}")

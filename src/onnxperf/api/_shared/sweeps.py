@@ -55,7 +55,7 @@ class Keeping:
         if self.retry and self.resume is None:
             raise BadOption("`retry` goes with `resume`: it chooses the cases of that run that are run again")
         if self.resume is not None and self.store is False:
-            raise BadOption("`resume` needs the store that the run was kept in")
+            raise BadOption("`resume` needs the store in which the run was saved")
 
 
 def run_sweep(

@@ -89,7 +89,8 @@ def race_candidates(
 ) -> Case:
     """Race candidates; the first is the baseline, and one whose outputs are not its outputs has the status `differs`.
 
-    Those that only call the same session in another way share a process. Ctrl-C returns the results so far, `interrupted`.
+    Those that only call the same session in another way share a process. Ctrl-C returns the results so far,
+    `interrupted`.
     """
     options = replace(options, baseline=candidates[0].name)
     groups = by_session(candidates)

@@ -180,7 +180,8 @@ def _columns(record: Advice) -> list[Column[Tried]]:
 def _word(tried: Tried) -> str:
     """What became of a trial."""
     if tried.outcome != "untried":
-        return _OUTCOMES.get(tried.outcome, tried.outcome)
+        dropped = tried.outcome == "none" and tried.verdict in (None, "undecided")
+        return "dropped" if dropped else _OUTCOMES.get(tried.outcome, tried.outcome)
     words = "" if tried.status == "ok" else _STATUSES.get(tried.status, tried.status)
     return ": ".join(filter(None, [words, tried.reason if words else ""]))
 

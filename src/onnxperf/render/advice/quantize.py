@@ -108,7 +108,6 @@ def _ways(record: Quantization) -> Compared[TriedWay]:
         of=lambda row: Comparison.spelled(row, "speedup"),
         word=lambda row: _result(record, row),
         verdict="result",
-        format=FACTOR,
         more=(
             Column("error", "error", lambda row: row.error, ERROR),
             Column("nodes", "nodes", lambda row: row.nodes or None, WHOLE, 100),
@@ -191,7 +190,7 @@ def _outcome(layer: LayerChange) -> str:
     """What is not beyond the noise is the same only where the times say so, too."""
     alike = abs(layer.before_us - layer.after_us) <= _ALIKE * max(layer.before_us, layer.after_us)
     outcome = "unclear" if layer.outcome == "same" and not alike else layer.outcome
-    return f"{outcome}, stays in {FLOAT32}" if layer.excluded else outcome
+    return f"{outcome} · stays in {FLOAT32}" if layer.excluded else outcome
 
 
 _LAYERS: Compared[LayerChange] = Compared(
@@ -201,7 +200,6 @@ _LAYERS: Compared[LayerChange] = Compared(
     key="ratio",
     ratio="ratio",
     verdict="result",
-    format=FACTOR,
 )
 
 

@@ -9,7 +9,7 @@ from onnxperf.records.comparison import Comparison
 from onnxperf.render.kit.column import INTERVAL, NAME, NS, RATIO, TEXT, Column, Format, for_files, for_screens
 from onnxperf.render.kit.figure import interval_figures
 from onnxperf.render.kit.table import Footer, Table
-from onnxperf.wording.numbers import interval, ratio
+from onnxperf.wording.numbers import factor, interval, ratio
 from onnxperf.wording.verdicts import faced
 
 R = TypeVar("R")
@@ -18,8 +18,8 @@ VERDICT_STYLES: Mapping[str, str] = {
     "baseline": "bold",
     **dict.fromkeys(("faster", "gain", "less", "passed", "as before", "kept", "rewritten", "better"), "green"),
     **dict.fromkeys(("chosen", "won", "fastest", "PASS"), "green"),
-    **dict.fromkeys(("slower", "more", "failed", "changed", "exceeded", "lost", "FAIL"), "red"),
-    **dict.fromkeys(("undecided", "trade", "unexplained", "CANNOT TELL"), "yellow"),
+    **dict.fromkeys(("slower", "more", "failed", "exceeded", "lost", "FAIL"), "red"),
+    **dict.fromkeys(("undecided", "trade", "unexplained", "changed", "CANNOT TELL"), "yellow"),
     **dict.fromkeys(("equivalent", "dropped", "no gain", "limit"), "dim"),
 }
 """Styles of verdicts and of what features call them."""
@@ -82,7 +82,8 @@ class Compared(NamedTuple, Generic[R]):
     def ratio_text(self, row: R) -> str:
         """The ratio of a row, with as many decimals as its interval."""
         found = self.of(row)
-        return ratio(found.ratio, ends_of(found)) if self.format == RATIO else self.format.shown(found.ratio)
+        shown = next((each for each in (ratio, factor) if each is self.format.text), None)
+        return self.format.shown(found.ratio) if shown is None else shown(found.ratio, ends_of(found))
 
     def interval_text(self, row: R) -> str:
         """The interval of the ratio, or nothing: a baseline has none."""

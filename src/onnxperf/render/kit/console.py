@@ -43,7 +43,8 @@ _SMALLEST = 4
 _REPR_WIDTH = 100
 _COLORS = {"red": "color(160)", "green": "color(28)", "yellow": "color(130)", "cyan": "color(31)"}
 """Readable on dark and on light terminals; one that has fewer colors shows the nearest."""
-_THEME = Theme({**_COLORS, "heading": f"bold {_COLORS['cyan']}"})
+_BOLD = {f"bold {name}": f"bold {color}" for name, color in _COLORS.items()}
+_THEME = Theme({**_COLORS, **_BOLD, "heading": _BOLD["bold cyan"]})
 _CODE = "not dim bold"
 _WITHIN = re.compile(
     r"(?<=\d) (?=(?:%|[nµum]?s|[kMGT]?B|min)(?!\w))|(?<=%) (?=CI)|(?<=CI) (?=\d|within)|(?<=CI within) |(?<=^\S) ",

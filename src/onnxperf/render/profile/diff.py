@@ -71,11 +71,23 @@ def diff_page(diff: Diff, screen: Shown, page: Shown, kinds: Sequence[DiffSum]) 
             diff.answer,
             diff.notes,
             interrupted,
-            verdict_of(diff.race) if diff.race is not None else "",
+            _verdict(diff),
             _amount(diff),
         ),
-        Foot([*measured, *dict.fromkeys(f"times: {estimator(each)}" for each in (diff.before, diff.after))]),
+        Foot([*measured, *_estimators(diff)]),
     ]
+
+
+def _estimators(diff: Diff) -> list[str]:
+    """What the times of nodes are, if any were profiled."""
+    profiled = [each for each in (diff.before, diff.after) if each.iterations]
+    return list(dict.fromkeys(f"times: {estimator(each)}" for each in profiled))
+
+
+def _verdict(diff: Diff) -> str:
+    """That of the race, if there was one."""
+    found = verdict_of(diff.race) if diff.race is not None else ""
+    return "undecided" if found == "failed" else found
 
 
 def _amount(diff: Diff) -> Amount:

@@ -184,7 +184,7 @@ def _total(several: Iterable[Times], *names: str) -> Footer:
 def sources_table(diff: Diff, changes: Sequence[SourceChange], on: On = "all") -> Table[SourceChange]:
     """A row per group of original nodes, whatever each side executes for them; the rows add up to the nodes."""
     columns: list[Column[SourceChange]] = [
-        Column("label", "nodes of the original model", lambda row: row.label, NAME, room=24, folds=True),
+        Column("label", "original node", lambda row: row.label, NAME, room=24, folds=True),
         for_files("sources", lambda row: row.names),
         for_files("source_ops", lambda row: row.ops),
         for_files("before_executed", lambda row: row.before_executed),

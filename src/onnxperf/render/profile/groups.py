@@ -42,11 +42,14 @@ def inside(group: SourceGroup | DiffRow) -> str:
 
 
 def side_names(diff: Diff) -> tuple[str, str]:
-    """What the sides are: models, or levels of one model; before and after only where nothing else sets them apart."""
+    """What the sides are: models, levels or values of a setting; before and after if nothing sets them apart."""
     sides = diff.before, diff.after
     names = [side.model for side in sides]
     levels = [f"{side.model}, {side.session.opt_level}" if side.session else side.model for side in sides]
     first, second = next((pair for pair in (names, levels) if pair[0] != pair[1]), ("before", "after"))
+    setting = first.partition("=")[0]
+    if setting and first.count("=") == second.count("=") == 1 and second.startswith(f"{setting}="):
+        return first.removeprefix(f"{setting}="), second.removeprefix(f"{setting}=")
     return first, second
 
 

@@ -53,7 +53,7 @@ def optimization_page(record: Optimization, everything: bool = False) -> Page:
 def _facts(record: Optimization) -> list[str]:
     versions = {name: str(version) for name, version in record.conditions.items()}
     machine = [] if record.machine is None else [cpu_text(record.machine)]
-    return [*machine, *session_facts(record.session), *runtime_texts(versions)]
+    return [*session_facts(record.session), *runtime_texts(versions), *machine]
 
 
 # ---------------------------------------------------------------- operators

@@ -311,7 +311,7 @@ def _sources_table(
 ) -> Table[Timed[SourceTime]]:
     columns: list[Column[Timed[SourceTime]]] = [
         *source_columns(),
-        Column("executed", "executed as", _executed_names, TEXT, text=_executed, style="dim", room=12),
+        Column("executed", "executed as", _executed_names, TEXT, 80, text=_executed, style="dim", room=12),
         time_column(),
         share_column(profile),
         for_files("source_ops", lambda row: row.timed.group.source_ops),

@@ -111,12 +111,14 @@ def _in_short(facts: Sequence[Fact]) -> list[Fact]:
     found = dict(facts)
     if found.get("idle workers") == FROZEN:
         del found["idle workers"]
+    python = found.pop("Python", "")
+    found["system"] = ", ".join(filter(None, [found.get("system", ""), python and f"Python {python}"]))
     threads = {name: text for name, text in found.items() if name.startswith(_THREADS_OF)}
     shown: dict[str, str] = {}
     for name, text in found.items():
         if name in threads:
             several = (f"{each.removeprefix(_THREADS_OF)} {number}" for each, number in threads.items())
-            shown.setdefault("threads", ", ".join(several))
+            shown.setdefault("threads", "; ".join(several))
         else:
             shown[name] = text
     return list(shown.items())

@@ -21,7 +21,7 @@ from onnxperf.render.kit.machine import machine_texts
 from onnxperf.render.kit.page import Flow, Heading, Line, Page, Part, Section, answered
 from onnxperf.render.kit.table import Table
 from onnxperf.render.race.sections import race_sections
-from onnxperf.render.race.subjects import looks_of
+from onnxperf.render.race.subjects import looks_of, ranked
 from onnxperf.wording.names import name_of, visible, with_reasons
 from onnxperf.wording.numbers import count, duration, grouped
 
@@ -31,7 +31,6 @@ MOST_BARS = 40
 SECONDS = Format(lambda seconds: duration(1e9 * seconds), excel='0.00E+00 "s"')
 _ROLES = {GREEN: "fastest or chosen", ORANGE: "as written", BLUE: "others"}
 _RACE = "Final race"
-_LEGEND = "time: undisturbed time of a call · speedup: paired by launch"
 
 
 class _Bar(NamedTuple):
@@ -51,7 +50,7 @@ def plan_page(plan: EinsumPlan, row_notes: Sequence[str] = ()) -> Page:
         Heading(plan.equation, [*facts, *machine_texts(plan.machine)]),
         Flow([search_text(plan)]),
         Flow(winner_texts(plan)),
-        Section(_RACE, [*raced, Line(_LEGEND, "dim"), *_below(plan, row_notes)] if table.rows else []),
+        Section(_RACE, [*raced, *_below(plan, row_notes)] if table.rows else []),
         Section("Letter orders", orders_charts(plan), "page"),
         *answered(plan.answer, plan_notes(plan), plan.interrupted, _verdict(plan)),
         *(each for each in race if each.title != _RACE),
@@ -136,7 +135,8 @@ def race_charts(plan: EinsumPlan) -> list[Chart]:
 
 
 def _subjects(plan: EinsumPlan) -> Sequence[Subject]:
-    return plan.race.subjects if plan.race is not None else ()
+    """The fastest first."""
+    return ranked(plan.race.subjects) if plan.race is not None else ()
 
 
 def _compared(plan: EinsumPlan) -> Compared[Subject]:
@@ -165,8 +165,11 @@ def _style(plan: EinsumPlan, subject: Subject) -> str:
 def _below(plan: EinsumPlan, row_notes: Sequence[str]) -> list[Line]:
     """Notes on rows, and why some failed or are undecided; a page has them as warnings."""
     failed = [each for each in _subjects(plan) if each.status != "ok" or each.verdict == "undecided"]
-    told = [(each.name, each.reason) for each in failed if each.reason not in plan.answer]
-    return [Line(text, "dim", on="screen") for text in (*row_notes, *with_reasons(told))]
+    # A reason may name the subject: it is told once for all, by the answer if that has it.
+    known = {each.reason.replace(each.name, "") for each in failed if each.reason in plan.answer}
+    told = {kind: each for each in reversed(failed) if (kind := each.reason.replace(each.name, "")) not in known}
+    reasons = with_reasons((each.name, each.reason) for each in reversed(told.values()))
+    return [Line(text, "dim", on="screen") for text in (*row_notes, *reasons)]
 
 
 def winner_of(plan: EinsumPlan) -> Subject | None:

@@ -119,7 +119,6 @@ COMPARED: Compared[GateRow] = Compared(
     before=("baseline", "baseline"),
     after=("new", "new"),
     amount_text=lambda row, amount: _AMOUNTS[_measure(row)](amount),
-    format=FACTOR,
     more=(Column("limit", "limit", _limit, FACTOR, text=_limit_text),),
     color=_color,
     tooltip=lambda row: "" if _limit(row) is None else f"limit {significant(_limit(row) or 0.0, 4)}",

@@ -235,7 +235,7 @@ def points_table(record: History) -> Table[Row]:
 
 def series_points_table(series: HistorySeries) -> Table[Row]:
     """The newest runs of one series."""
-    return Table(_POINT_COLUMNS, _point_rows(series)[-MOST_POINTS:])
+    return Table(_POINT_COLUMNS, _point_rows(series)[-MOST_POINTS:], link=lambda row: row.part.run)
 
 
 def _point_rows(series: HistorySeries) -> list[Row]:

@@ -29,8 +29,10 @@ def junit_xml(record: Gate) -> bytes:
 def _measured(limit: GateLimit) -> str:
     if limit.measure == "error":
         return f"error of outputs: {significant(limit.new or 0.0)}, and the limit is {significant(limit.limit or 0.0)}"
-    ends = f" ({interval(limit.ratio_low, limit.ratio_high)})" if limit.ratio_low is not None else ""
-    return f"{limit.measure}: new / baseline is {factor(limit.ratio)}{ends}, and the limit is {factor(limit.limit)}"
+    low, high = limit.ratio_low, limit.ratio_high
+    ends = (low, high) if low is not None and high is not None else None
+    found = f"{factor(limit.ratio, ends)}{f' ({interval(*ends)})' if ends is not None else ''}"
+    return f"{limit.measure}: new / baseline is {found}, and the limit is {factor(limit.limit)}"
 
 
 def _add(suite: ET.Element, name: str, part: GateLimit | GateControl, outcome: GateOutcome, reason: str) -> None:

@@ -40,7 +40,7 @@ def verdict_of(case: Case) -> str:
     """What the answer about a race rests on: the verdict of its only rival, or the findings about several."""
     rivals = [each for each in case.subjects if each.speedup is not None and each.verdict != "baseline"]
     if not any(each.time_ns is not None for each in case.subjects):
-        return "failed"
+        return "undecided" if case.interrupted else "failed"
     found = {each.verdict or "undecided" for each in rivals if each.status == "ok"}
     if "faster" in found or (len(rivals) > 1 and found == {"slower"}):
         return "fastest"

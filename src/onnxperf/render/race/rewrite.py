@@ -52,7 +52,7 @@ def sites_table(rewrite: Rewrite) -> Table[RewrittenSite]:
         Column("equation", "equation", attrgetter("equation"), TEXT, room=15),
         Column("shapes", "shapes", lambda site: shapes_words(site.shapes), TEXT, 100, room=18),
         *field_columns(RewrittenSite, ("dtype", "graph")),
-        outcome,
+        outcome._replace(text=lambda site: "kept" if site.outcome == "kept" else _COMPARED.shown(site)),
         Column("speedup_alone", "alone", attrgetter("speedup_alone"), RATIO, 80),
         *ratios,
         *field_columns(RewrittenSite, ("reason",)),

@@ -23,15 +23,17 @@ from onnxperf.render.kit.column import (
 from onnxperf.render.kit.comparison import STATUS_STYLES, Compared, comparison_columns
 from onnxperf.render.kit.page import Heading, Line, Page, Part, Section, answered
 from onnxperf.render.kit.table import Table
-from onnxperf.wording.names import dims_text, listed, name_of, shortened, with_reasons
+from onnxperf.wording.names import dims_text, listed, name_of, shortened, visible, with_reasons
 from onnxperf.wording.numbers import count, duration
 from onnxperf.wording.spans import in_one, kind_of
-from onnxperf.wording.verdicts import faced
+from onnxperf.wording.verdicts import sign_of
 
 MOST_SUBJECTS = 60
 """Subjects that the chart shows; the table has all."""
 _DIM = 12
 """Room for the name of a dimension in a heading."""
+_TOPIC = 24
+"""Characters of what a run is about in the list, so that there is room for its answer."""
 _COMMIT = 8
 """Characters of a commit in the list."""
 _STYLES = {**STATUS_STYLES, "running": "cyan", "interrupted": "yellow"}
@@ -61,14 +63,14 @@ def runs_table(record: KeptRuns, zone: tzinfo | None = None, today: date | None 
         Column("started", "when", lambda run: run.started, MOMENT, text=moment),
         Column("kind", "kind", lambda run: run.kind, TEXT, 60),
         *field_columns(KeptRun, ("record",)),
-        Column("topic", "model", lambda run: run.topic, TEXT, room=10, text=_topic),
-        Column("command", "command", lambda run: run.command, TEXT, 100, room=14, text=_command),
+        Column("topic", "model", lambda run: run.topic, TEXT, room=16, text=_topic),
+        Column("command", "command", lambda run: run.command, TEXT, 180, room=14, text=_command),
         for_screens("commit", lambda run: run.tags.get(COMMIT, "")[:_COMMIT], width=140),
         for_files("finished", lambda run: run.finished, MOMENT),
-        Column("cases", "cases", lambda run: run.cases, WHOLE, 80, text=_cases),
+        Column("cases", "cases", lambda run: run.cases, WHOLE, 100, text=_cases),
         *field_columns(KeptRun, ("cases_done",)),
-        Column("status", "", lambda run: run.status, TEXT, style=lambda run: _STYLES[run.status], text=_status),
-        Column("answer", "answer", lambda run: run.answer, TEXT, room=14, cut=True),
+        for_files("status", lambda run: run.status, TEXT),
+        Column("answer", "answer", lambda run: run.answer, TEXT, room=14, cut=True, style=_style, text=_answer),
         *field_columns(KeptRun, ("options", "tags")),
     ]
     return Table(columns, record.runs)
@@ -80,7 +82,9 @@ def _command(run: KeptRun) -> str:
 
 def _topic(run: KeptRun) -> str:
     """What was measured; of a run that was killed, what was typed for it."""
-    return run.topic or next((word for word in _command(run).split()[1:] if not word.startswith("-")), "")
+    if run.topic:
+        return shortened(name_of(run.topic), _TOPIC)
+    return next((word for word in _command(run).split()[1:] if not word.startswith("-")), "")
 
 
 def _cases(run: KeptRun) -> str:
@@ -90,8 +94,14 @@ def _cases(run: KeptRun) -> str:
     return str(run.cases) if run.cases > 1 else ""
 
 
-def _status(run: KeptRun) -> str:
-    return "" if run.status == "ok" else faced(run.status)
+def _style(run: KeptRun) -> str:
+    return _STYLES[run.status]
+
+
+def _answer(run: KeptRun) -> str:
+    """Behind the sign or the word of its status if that is not ok."""
+    status = "" if run.status == "ok" else sign_of(run.status) or f"{run.status}:" * bool(run.answer) or run.status
+    return " ".join(filter(None, [status, visible(" ".join(run.answer.split()))]))
 
 
 # ---------------------------------------------------------------- two of them

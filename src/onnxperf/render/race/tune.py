@@ -171,7 +171,7 @@ def _word(record: Tuning, row: TuneMark) -> str:
     if row.choice.name == DEFAULTS:
         return "baseline"
     if row.status != "ok":
-        return "outputs differ" if row.status == "differs" else row.status
+        return row.status
     if row.dropped:
         return row.reason if record.goal == "latency" else row.reason.replace("slower", "more")
     is_winner = record.winner is not None and row.choice.name == record.winner.name
@@ -184,7 +184,7 @@ def _style(record: Tuning, row: TuneMark) -> str:
         return VERDICT_STYLES.get(_word(record, row), "")
     if row.status != "ok" or row.dropped:
         return "dim"
-    return "green" if (row.speedup or 0.0) >= 1 + record.min_effect else ""
+    return VERDICT_STYLES.get(_word(record, row), "")  # a search proves nothing
 
 
 def _color(row: TuneMark) -> int:

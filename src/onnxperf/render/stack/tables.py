@@ -139,7 +139,7 @@ def native_table(record: Stack, top: int | None = None, on: On = "all") -> Table
         Column("place", "where", lambda row: row.place, TEXT, 60, room=16),
     ]
     rows = record.native if top is None else [row for row in record.native[:top] if row.self_share > 0]
-    title = "Busiest functions, compiled ones too"
+    title = "Busiest functions, compiled ones included"
     return Table(columns, rows, title, link=lambda row: native_key(row.function, row.place), on=on)
 
 

@@ -16,7 +16,7 @@ onnxperf.select = (key, from) => {
 };
 
 // The subject that is selected, in any case.
-onnxperf.subject = () => onnxperf.selected.split(onnxperf.joint).at(-1).match(/^subject ([^]*)$/)?.[1] ?? "";
+onnxperf.subject = () => onnxperf.selected.match(/^(?:case [^]*? \| )?subject ([^]*)$/)?.[1] ?? "";
 
 // The selection is kept in the address, as #node=… or #case=…&subject=…, so that a link to a page shows it, too.
 onnxperf.address = {

@@ -70,7 +70,7 @@ onnxperf.startTables = () => {
       cell.replaceChildren(indent, onnxperf.button(words, () => onnxperf.select(row.key, box)));
     };
     // Of a selected case, a table of subjects shows its own; of many, one at a time.
-    const scopes = new Set(rows.filter((row) => row.key.includes(onnxperf.joint)).map((row) => row.key.split(onnxperf.joint)[0]));
+    const scopes = new Set(rows.filter((row) => row.key.startsWith("case ") && row.key.includes(onnxperf.joint)).map((row) => row.key.split(onnxperf.joint)[0]));
     let scope = scopes.size > few ? [...scopes][0] : "";
     const choice = scopes.size > 1 ? document.createElement("select") : null;
     if (choice) {
