@@ -190,6 +190,12 @@ def test_a_page_starts_with_paired_original_nodes_and_the_change_in_each_row() -
     assert grid.lines[0].cells[places["change"]].style == "green"
 
 
+def test_every_table_of_changes_ends_with_its_total() -> None:
+    tables = changed(DiffResult(profiles.diff()))
+    totals = [grid_of(tables[title]).lines[-1].cells[0].text for title in ("Operators", "Executed nodes")]
+    assert totals == ["total", "total"]
+
+
 def test_unrelated_models_start_with_operators() -> None:
     assert "Original nodes" not in changed(DiffResult(charted.diff()))
 

@@ -10,7 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 from msgspec.structs import replace
 
-from onnxperf.records.profile import Profile
+from onnxperf.records.profile import Profile, Timeline
 from onnxperf.records.trace import TensorType
 from onnxperf.render.charts.base import BLUE, GREEN, GREY, RED, SUBJECT_COLORS, Chart
 from onnxperf.render.profile.charts import (
@@ -111,6 +111,24 @@ def test_the_first_chart_is_the_roofline_if_there_are_limits() -> None:
         "Roofline",
         "Could be won at best",
     ]
+
+
+def test_a_picture_of_a_timeline_has_the_memory_over_the_same_time() -> None:
+    timeline = Timeline(
+        iteration=1,
+        nodes=(0, 1),
+        start_us=(0, 20),
+        duration_us=(10, 30),
+        threads=(0, 0),
+        in_use_bytes=(1_000_000, 3_000_000),
+        base_bytes=0,
+    )
+    result = ProfileResult(made.profile(made.node("a"), made.node("b"), timeline=timeline))
+    whole = result.plot(chart="timeline")
+    spans, memory = whole.child_axes
+    assert spans.get_xlim() == memory.get_xlim()
+    assert list(memory.lines[0].get_ydata()) == [0, 1e6, 3e6, 3e6]
+    assert list(memory.lines[0].get_xdata()) == [0, 10, 50, 50]
 
 
 def test_nodes_are_chosen_by_operator() -> None:

@@ -40,7 +40,8 @@ def profiled(tmp_path: Path) -> Path:
         in_use_bytes=tuple(1_000_000 + 1000 * place for place in range(number)),
         base_bytes=500_000,
     )
-    profile = made.profile(*nodes, sources=(), modules=module_times(nodes), timeline=timeline)
+    first = replace(timeline, iteration=0, duration_us=(50,) * number)
+    profile = made.profile(*nodes, sources=(), modules=module_times(nodes), timeline=timeline, other_timelines=(first,))
     path = tmp_path / "profile.html"
     path.write_text(ProfileResult(profile, view=lambda: view).to_html())
     return path
@@ -136,6 +137,19 @@ def test_nodes_and_memory_have_one_axis_and_zoom_together(browser: Any, profiled
         opened.page.wait_for_timeout(100)
         nearer, memory = figure.evaluate(script)
         assert nearer == memory != nodes
+        assert opened.complaints == []
+
+
+def test_a_select_box_shows_another_inference_and_keeps_the_selection(browser: Any, profiled: Path) -> None:
+    with opened_page(browser, profiled) as opened:
+        opened.page.locator(".shares [data-key='operator Relu']").click()
+        draw_all(opened.page)
+        figure = opened.page.locator("figure.chart:has(h3:text-is('What ran when'))")
+        ends = "(figure) => figure.marks().map((mark) => mark.value[1] - mark.value[0])"
+        assert set(figure.evaluate(ends)) == {90}
+        figure.locator("select").select_option(index=1)
+        assert set(figure.evaluate(ends)) == {50}
+        assert spans(opened) == OPERATORS.count("Relu")
         assert opened.complaints == []
 
 

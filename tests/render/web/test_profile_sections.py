@@ -240,6 +240,7 @@ def test_a_page_of_a_trace_chooses_between_three_inferences() -> None:
     assert choice.values[1] == "first (number 0, 27.0 ms)"
     assert [layer.only["inference"] for layer in drawn.layers] == choice.values
     assert {row.inference for row in drawn.table.rows} == set(choice.values)
+    assert [bool(layer.picture.spans.items) for layer in drawn.layers] == [True, False, False]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from onnxperf.render.charts.base import Axis, Picture
 from onnxperf.render.charts.plot import Dash
@@ -37,6 +38,11 @@ class Timeline(Picture, frozen=True):
     spans: Spans
     sizes: Axis = Axis()
     curves: Sequence[Curve] = ()
+
+    @property
+    def with_items_of_first(self) -> Timeline:
+        """Behind a select box: the names of the nodes are in its first picture, as there may be thousands."""
+        return replace(self, spans=replace(self.spans, items=()))
 
     @property
     def height(self) -> int:

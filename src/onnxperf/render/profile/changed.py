@@ -10,7 +10,7 @@ from onnxperf.records.profile import operator_link
 from onnxperf.render.kit.column import FILES_ONLY, NAME, WHOLE, Column, change_column, for_screens
 from onnxperf.render.kit.comparison import VERDICT_STYLES
 from onnxperf.render.kit.page import Tabs
-from onnxperf.render.kit.table import EVERYTHING, Table
+from onnxperf.render.kit.table import EVERYTHING, Footer, Table
 from onnxperf.render.profile.diff_tables import (
     COMPARED,
     Times,
@@ -65,7 +65,15 @@ def _on_page(
         *(main[key] for key in _MAIN[2:] if key in main),
         *(each._replace(width=EVERYTHING) for each in rest),
     ]
-    return table._replace(title=title, columns=columns, on="page")
+    footers = [_named(each) if name is not None else each for each in table.footers]
+    return table._replace(title=title, columns=columns, footers=footers, on="page")
+
+
+def _named(footer: Footer) -> Footer:
+    """Its words stand in the first column, whatever that is."""
+    values = {key: value for key, value in footer.values.items() if not isinstance(value, str)}
+    words = next((value for value in footer.values.values() if isinstance(value, str)), "")
+    return footer._replace(values={"": words, **values})
 
 
 def _styled(row: Any) -> str:

@@ -32,7 +32,7 @@ from onnxperf.wording.names import name_of
 from onnxperf.wording.numbers import count, grouped, microseconds, size
 
 TYPICAL = "typical"
-_MOST_ROWS = 2_000
+_MOST_ROWS, _FEW_ROWS = 2_000, 20
 _LETTERS, _SHORTEST, _MANY = 1_250_000, 16, 10_000
 """Letters of all names together, and those of one name that remain at least: a page stays below 8 MB. From many nodes
 on, only the most costly ones are linked with the rest of the page."""
@@ -74,8 +74,11 @@ def timelines_charts(profile: Profile, timelines: Mapping[str, Timeline]) -> lis
         return []
     named = {_choice(profile, name, each): each for name, each in drawn.items()}
     several = len(named) > 1
+    used = sorted({place for each in drawn.values() for place in each.nodes})
+    pictures = [_picture(profile, each, used) for each in drawn.values()]
     layers = [
-        Layer(_picture(profile, each), {"inference": choice} if several else {}) for choice, each in named.items()
+        Layer(picture if not place else picture.with_items_of_first, {"inference": choice} if several else {})
+        for place, (choice, picture) in enumerate(zip(named, pictures, strict=True))
     ]
     filters = [Filter("inference", list(named), column=0)] if several else []
     title, table = "What ran when", _executions_table(profile, named)
@@ -106,8 +109,8 @@ def _end(timeline: Timeline) -> int:
     return max(start + us for start, us in zip(timeline.start_us, timeline.duration_us, strict=True))
 
 
-def _picture(profile: Profile, timeline: Timeline) -> Drawn:
-    spans, record = _spans(profile, timeline), memories_of(profile, timeline)
+def _picture(profile: Profile, timeline: Timeline, used: Sequence[int]) -> Drawn:
+    spans, record = _spans(profile, timeline, used), memories_of(profile, timeline)
     if record is None:
         return Drawn(spans)
     curves = [_curve(each, timeline, record) for each in memory_curves(record)]
@@ -138,11 +141,10 @@ def _curve(curve: MemoryCurve, timeline: Timeline, record: NodeMemories) -> Curv
     )
 
 
-def _spans(profile: Profile, timeline: Timeline) -> Spans:
+def _spans(profile: Profile, timeline: Timeline, used: Sequence[int]) -> Spans:
     depths = [len(profile.nodes[place].path) for place in timeline.nodes]
     lanes = sorted(set(zip(timeline.threads, depths, strict=True)))
     lane_of = {lane: number for number, lane in enumerate(lanes)}
-    used = sorted(set(timeline.nodes))
     item_of = {place: number for number, place in enumerate(used)}
     said_of = {us: number for number, us in enumerate(sorted(set(timeline.duration_us)))}
     end = _end(timeline)
@@ -157,7 +159,7 @@ def _spans(profile: Profile, timeline: Timeline) -> Spans:
         items=_items(profile, used),
         words=list(map(microseconds, said_of)),
         said=[said_of[timeline.duration_us[at]] for at in order],
-        legend=operator_legend(profile, {profile.nodes[place].op_name for place in used}),
+        legend=operator_legend(profile, {profile.nodes[place].op_name for place in timeline.nodes}),
     )
 
 
@@ -204,8 +206,12 @@ def _costly(profile: Profile) -> set[int]:
 
 
 def _executions_table(profile: Profile, timelines: Mapping[str, Timeline]) -> Table[Execution]:
-    """The longest executions of each inference in the order in which they began."""
-    rows = [row for choice, each in timelines.items() for row in _executions(profile, choice, each, len(timelines))]
+    """The longest executions in the order in which they began; of the inferences behind the first one only a few."""
+    rows = [
+        row
+        for place, (choice, each) in enumerate(timelines.items())
+        for row in _executions(profile, choice, each, _FEW_ROWS if place else _MOST_ROWS)
+    ]
     columns: list[Column[Execution]] = [
         Column("inference", "inference", lambda row: row.inference, NAME, 60),
         Column("start_us", "began after", lambda row: row.start_us, WHOLE_US),
@@ -218,8 +224,8 @@ def _executions_table(profile: Profile, timelines: Mapping[str, Timeline]) -> Ta
     return Table(columns if len(timelines) > 1 else columns[1:], rows)
 
 
-def _executions(profile: Profile, choice: str, timeline: Timeline, several: int) -> Iterator[Execution]:
-    longest = sorted(range(len(timeline.nodes)), key=lambda at: -timeline.duration_us[at])[: _MOST_ROWS // several]
+def _executions(profile: Profile, choice: str, timeline: Timeline, most: int) -> Iterator[Execution]:
+    longest = sorted(range(len(timeline.nodes)), key=lambda at: -timeline.duration_us[at])[:most]
     sizes = timeline.in_use_bytes or [None] * len(timeline.nodes)
     for at in sorted(longest, key=lambda at: timeline.start_us[at]):
         node = profile.nodes[timeline.nodes[at]]

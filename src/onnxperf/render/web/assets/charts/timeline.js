@@ -1,6 +1,7 @@
 "use strict";
 // A timeline: spans in lanes, and sizes below them. Both have one axis of time, so that they zoom together.
-onnxperf.painters.timeline = ({ spans, sizes, curves }, look, place) => {
+onnxperf.painters.timeline = ({ spans: own, sizes, curves, layers }, look, place) => {
+  const spans = own.items.length ? own : { ...own, items: layers[0].spans.items };
   const { width, figure } = place;
   if (!curves.length) return onnxperf.painters.spans(spans, look, place);
   const option = onnxperf.painters.spans({ ...spans, axis: { ...spans.axis, title: "" } }, look, place);
