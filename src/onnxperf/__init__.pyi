@@ -140,7 +140,7 @@ def advise(
     output: str | Path | None = None,
     progress: Progress = ...,
 ) -> AdviseResult:
-    """Find what costs time or memory in a model, and try remedies; Ctrl-C returns what was found until then."""
+    """Find what costs time or memory in a model, and try remedies; Ctrl-C returns the results so far."""
 
 def bench(
     model: Sources | Functions,
@@ -190,7 +190,7 @@ def bench(
     tags: Mapping[str, str] | None = None,
     progress: Progress = ...,
 ) -> BenchResult:
-    """Time a model, or race several ways of running it; Ctrl-C returns what was measured until then."""
+    """Time a model, or race several ways of running it; Ctrl-C returns the results so far."""
 
 def bisect(
     model: Source,
@@ -227,10 +227,10 @@ def bisect(
     output: str | Path | None = None,
     progress: Progress = ...,
 ) -> BisectResult:
-    """Find where a model becomes slower or faster; Ctrl-C returns what was found until then."""
+    """Find where a model becomes slower or faster; Ctrl-C returns the results so far."""
 
 def cached_einsums() -> DataFrame:
-    """One row per plan that was kept, on disk or in memory, for any machine and version."""
+    """One row per plan kept, on disk or in memory, for any machine and version."""
 
 def check(
     model: Sources,
@@ -349,7 +349,7 @@ def diff_view(
     timeout: float = 300.0,
     memory_limit: int | str | None = None,
 ) -> ViewResult:
-    """Draw two models with what was kept, fused, removed and added; nothing is run."""
+    """Draw two models with the nodes kept, fused, removed and added; nothing is run."""
 
 def doctor(
     *,
@@ -421,7 +421,7 @@ def gate(
     tags: Mapping[str, str] | None = None,
     progress: Progress = ...,
 ) -> GateResult:
-    """Decide whether a model may replace its `baseline`; Ctrl-C returns what was measured until then."""
+    """Decide whether a model may replace its `baseline`; Ctrl-C returns the results so far."""
 
 def history(
     model: str | Path,
@@ -522,7 +522,7 @@ def memory(
     tags: Mapping[str, str] | None = None,
     progress: Progress = ...,
 ) -> MemoryResult:
-    """Measure models or callables, each alone in a fresh process; Ctrl-C returns what was measured until then."""
+    """Measure models or callables, each alone in a fresh process; Ctrl-C returns the results so far."""
 
 def memory_lines(
     source: str | Callable[[], Any],
@@ -571,7 +571,7 @@ def optimize_einsum(
     tags: Mapping[str, str] | None = None,
     progress: Progress = ...,
 ) -> EinsumResult:
-    """Find the fastest graph for an equation on these shapes; a plan that was found before is not searched again."""
+    """Find the fastest graph for an equation on these shapes; a plan found before is not searched again."""
 
 def profile(
     source: Source | Events,
