@@ -202,7 +202,7 @@ def test_the_rewrite_that_gains_most_is_written_and_without_one_there_is_no_answ
     monkeypatch.setattr(module, "judged_trials", judged)
     result = onnxperf.advise(layers, threads=1, output=output)
     assert result.has_answer
-    assert f"The model after better is in {output}." in result.answer
+    assert f"The model with better is in {output}." in result.answer
     assert output.read_bytes() == layers.read_bytes()
     assert [each.name for each in tmp_path.glob("*.data")] == ["better.onnx.0.data"]
     again = onnxperf.advise(layers, threads=1, output=output)

@@ -44,7 +44,7 @@ def test_a_model_with_one_changed_weight_differs_and_the_answer_begins_with_it()
     reason = "output Y: 2 of 6 elements differ, by up to 0.5 at [0, 2]"
     assert result["new"].reason == reason
     assert result["new"].mean_ns is not None
-    assert result.cases[0].answer.startswith(f"new does not compute what old does: {reason}. ")
+    assert result.cases[0].answer.startswith(f"new does not compute what old does: {reason}.\n")
     assert result.status == "differs"
 
 

@@ -207,7 +207,7 @@ def test_an_optimisation_that_changes_the_result_is_found_by_its_level() -> None
     result = onnxperf.check(parser.parse_model(FUSED), feeds=feeds, nodes=True)
     record = result.record
     assert (record.equal, record.node, record.walked, record.level) == (False, None, True, "basic")
-    assert "an optimisation of onnxruntime changes the result, first at level basic" in result.answer
+    assert "an optimization of onnxruntime changes the result, first at level basic" in result.answer
     assert onnxperf.check(parser.parse_model(FUSED), feeds=feeds, opt_level="disable")
 
 

@@ -44,8 +44,8 @@ def test_two_models_are_drawn_with_what_is_only_in_one_of_them(tmp_path: Path) -
 def test_one_model_is_drawn_as_onnxruntime_executes_it_at_two_levels(tmp_path: Path) -> None:
     drawing = onnxperf.diff_view(chain(tmp_path / "m.onnx", "Identity", "MatMul", "Relu"))
     said = " ".join(texts(drawing))
-    assert "m · disable" in said
-    assert "m · all" in said
+    assert "m · opt_level=disable" in said
+    assert "m · opt_level=all" in said
 
 
 def test_a_model_without_names_may_keep_its_weights_in_another_file(tmp_path: Path) -> None:

@@ -178,7 +178,7 @@ def test_times_become_milliseconds_and_passwords_are_masked() -> None:
         (onnxperf.profile, "iterations"),
         (onnxperf.check, "max_absolute"),
         (lambda model: onnxperf.gate(model, model, time=1.0), "new/median_ms"),
-        (lambda model: onnxperf.diff(model, opt_level=["disable", "all"], time=1.0), "race/all/median_ms"),
+        (lambda model: onnxperf.diff(model, opt_level=["disable", "all"], time=1.0), "race/opt_level_all/median_ms"),
     ],
     ids=["memory", "profile", "check", "gate", "diff"],
 )

@@ -77,7 +77,7 @@ def test_a_model_of_six_layers_is_quantised_raced_explained_and_written(
     assert "random inputs" in found.answer
     assert (record.best, found.unwritten) == (record.chosen, "")
     assert (record.calibration_inputs, record.choosing_inputs, record.held_out_inputs) == (16, 16, 16)
-    assert any("static ways were calibrated with random inputs" in note for note in record.notes)
+    assert any("static candidates were calibrated with random inputs" in note for note in record.notes)
     session = onnxruntime.InferenceSession(output)
     assert session.run(None, {"x0": np.ones((4, 32), np.float32)})[0].shape == (4, 32)
     assert record.size_after_bytes == output.stat().st_size < record.size_before_bytes
@@ -134,7 +134,7 @@ def test_a_node_that_is_slower_in_int8_stays_in_float32_if_the_race_agrees(
 
 
 def test_a_model_without_anything_to_quantise_is_one_clear_line(saved: Callable[[onnx.ModelProto], Path]) -> None:
-    with pytest.raises(BadModel, match="has nothing that onnxruntime can quantise: no MatMul, Gemm, Conv"):
+    with pytest.raises(BadModel, match="has nothing that onnxruntime can quantize: no MatMul, Gemm, Conv"):
         quantized(saved(quantizable.weightless()), (DYNAMIC, STATIC))
 
 

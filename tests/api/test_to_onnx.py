@@ -143,7 +143,7 @@ def test_weights_of_a_large_model_go_beside_it(
     result.save(tmp_path / "model.onnx")
     assert {path.name for path in tmp_path.iterdir()} == {"model.onnx", "model.onnx.data"}
     onnx.checker.check_model(tmp_path / "model.onnx", full_check=True)
-    assert "must stay beside it" in result.record.notes[-1]
+    assert "must stay next to it" in result.record.notes[-1]
     assert not any(tensor.external_data for tensor in result.proto.graph.initializer)
 
 
@@ -254,7 +254,7 @@ def test_labels_that_differ_at_ties_are_found_though_the_sample_agrees(
     assert not result
     assert (result.record.rows, result.record.made_rows) == (5, 1000)
     assert f"differs from its source in label ({label.differing} of 1,005)" in result.answer
-    assert "on 5 rows of the sample and 1,000 made from it" in result.answer
+    assert "on 5 rows of the sample and 1,000 generated from it" in result.answer
     assert "The labels differ where classes are nearly tied: probabilities agrees." in result.answer
 
 

@@ -46,7 +46,7 @@ def record() -> MemoryLines:
 
 def test_a_row_has_usage_increment_peak_occurrences_and_text() -> None:
     rows = [row.split() for row in repr(Result(record())).splitlines()]
-    assert ["4", "132", "32.0", "64.0", "2", "x", "=", "y['[red]<b>$\\mu$']", "#", "µ"] in rows
+    assert ["4", "132", "32.0", "64.0", "█" * 12, "2", "x", "=", "y['[red]<b>$\\mu$']", "#", "µ"] in rows
     assert ["5", "120", "-12.0", "0.00", "1", "return"] in rows
     assert ["6", "never()"] in rows
     assert ["3", "100", "def", "predict():"] in rows

@@ -121,7 +121,7 @@ def shown_part(page: Any, title: str) -> list[float]:
     return found
 
 
-@pytest.mark.parametrize(("kind", "title"), [("profile", "What ran when"), ("bench", "Every block, by round")])
+@pytest.mark.parametrize(("kind", "title"), [("profile", "What ran when")])
 def test_a_chart_zooms_by_buttons_and_keys(browser: Any, page_of: Callable[[str], Path], kind: str, title: str) -> None:
     with opened_page(browser, page_of(kind)) as opened:
         draw_all(opened.page)
