@@ -13,8 +13,8 @@ _LANE, _THIN, _AROUND, _TALLEST = 34, 22, 128, 1_400
 """Heights in pixels: of a lane with a name, of one without, of the axis, the legend and the slider; at most."""
 
 
-class SpanItem(Struct, frozen=True):
-    """What several spans are executions of: a node, a function."""
+class SpanItem(Struct, frozen=True, array_like=True):
+    """What several spans are executions of: a node, a function. A page may have 100,000: fields have no names in it."""
 
     name: str
     """Written in them."""

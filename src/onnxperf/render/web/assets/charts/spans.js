@@ -2,7 +2,8 @@
 // Rectangles in lanes: timelines and flame graphs. Spans that are narrower than a pixel are drawn together, so a view has at most
 // as many marks as pixels, however many spans there are.
 onnxperf.painters.spans = (picture, look, { width, figure }) => {
-  const { axis, starts, widths, items, words, legend, lanes: names, enlarges } = picture;
+  const { axis, starts, widths, words, legend, lanes: names, enlarges } = picture;
+  const items = picture.items.map(([name, where, color, keys]) => ({ name, where, color, keys }));
   const hasNames = names.some(Boolean);
   const nameRoom = hasNames ? onnxperf.nameRoom(names, width) : 0;
   const left = hasNames ? nameRoom + 12 : 6;
