@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxperf.records.comparison import Comparison
+from onnxperf.render.kit.comparison import Compared, comparison_table
 from onnxperf.render.kit.figure import Figure, Mark, change_figure, interval_figures, share_figure
+from tests.render.drawn_pages import printed
 
 RATIOS = st.floats(1e-6, 1e6) | st.none() | st.just(float("nan")) | st.just(0.0)
 
@@ -91,6 +93,13 @@ def test_nothing_is_drawn_outside_of_the_cell(
         figure = draw(comparison, limit)
         assert all(0.0 <= end <= 1.0 for mark in figure.marks for end in (mark.start, mark.end))
         assert len(figure.text) <= figure.cells
+
+
+def test_graphics_begin_at_the_left_of_their_cells() -> None:
+    rows = [compared(0.9, 0.95, 1.0), compared(1.2, 1.3, 1.4)]
+    by = Compared(name=lambda row: str(row.ratio), of=lambda row: row)
+    lines = printed([comparison_table(by, rows)], 100).splitlines()
+    assert len({line.index("│") for line in lines if "│" in line}) == 1
 
 
 def test_the_characters_of_a_figure_are_those_of_its_marks() -> None:

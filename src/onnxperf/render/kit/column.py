@@ -119,7 +119,7 @@ class Column(NamedTuple, Generic[R]):
     @property
     def left(self) -> bool:
         """Whether its cells start at the left."""
-        return self.format.kind in ("text", "flag")
+        return self.figure is not None or self.format.kind in ("text", "flag")
 
     @property
     def file_keys(self) -> list[str]:
