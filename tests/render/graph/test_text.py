@@ -21,7 +21,7 @@ author: me
 inputs
   X  float32[N, 10]
 
-initialisers
+initializers
   coef          float32[10, 1]       40 B
   intercept     float32[1]            4 B  [0.5]
   shape_tensor  int64[2]             16 B  [-1, 1]

@@ -140,7 +140,7 @@ def _tensors(tensors: Sequence[ViewTensor], listing: Listing, indent: int = 1) -
     listed = tensors if listing.all or len(tensors) <= _MANY_TENSORS else tensors[:_FIRST_TENSORS]
     if indent == 1:
         yield ()
-        yield (("initialisers", _HEAD),)
+        yield (("initializers", _HEAD),)
     longest = _longest(tensor.name for tensor in listed)
     types = [f"{visible(tensor.dtype)}{shape_text(tensor.shape)}" for tensor in listed]
     widest = max(map(len, types))
