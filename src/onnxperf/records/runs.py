@@ -43,6 +43,12 @@ class KeptRun(Struct, frozen=True, kw_only=True):
     """Subject of the run: labels of models, an equation or a function."""
     answer: str = ""
     """The result in one plain sentence."""
+    time_ns: Amount | None = None
+    """Time of the fastest subject; null if the run is not a race of one case."""
+    speedup: Amount | None = None
+    """Largest speedup over the baseline; null without a rival."""
+    verdict: str = ""
+    """Verdict on the subject with that speedup."""
     options: dict[str, Any] = {}
     """Requested options."""
     tags: dict[str, str] = {}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Connection, Engine, Row, delete, select, update
 from sqlalchemy.exc import OperationalError
 
@@ -32,6 +33,7 @@ from onnxperf.store.portable import (
 )
 from onnxperf.store.retry import Patience, retried
 from onnxperf.store.rows import Trouble
+from onnxperf.store.run_figures import figures_of
 
 T = TypeVar("T")
 
@@ -154,7 +156,9 @@ class Store:
         """Runs without their measurements, newest first; optionally of one kind, and with all of these tags."""
         conditions = () if kind is None else (schema.runs.c.kind == kind,)
         with self.reading() as connection:
-            return rows.kept_runs(connection, limit, *conditions, *map(rows.has_tag, tags.items()))
+            found = rows.kept_runs(connection, limit, *conditions, *map(rows.has_tag, tags.items()))
+            figures = figures_of(connection, [run.id for run in found])
+        return [replace(run, **figures[run.id]._asdict()) if run.id in figures else run for run in found]
 
     def names(self) -> list[str]:
         """The names of all runs, oldest first, even if other parts of them are damaged."""

@@ -17,6 +17,10 @@ _RANKS = {"faster": 4, "equivalent": 3, "undecided": 2, "slower": 1}
 """Verdicts in the order in which lists are sorted by them."""
 
 
+_AT_ONCE = 500
+"""Runs of one query: databases limit the number of parameters."""
+
+
 class RunFigures(NamedTuple):
     """What a race of one case found."""
 
@@ -30,10 +34,14 @@ class RunFigures(NamedTuple):
 
 def figures_of(connection: Connection, runs: Collection[str]) -> dict[str, RunFigures]:
     """The figures of these runs, by name; those that have none are left out."""
-    found = best_subjects(runs)
-    named = select(schema.runs.c.name, found.c.time_ns, found.c.speedup, found.c.verdict)
-    rows = connection.execute(named.join(found, found.c.run == schema.runs.c.id))
-    return {name: RunFigures(time_ns, speedup, verdict or "") for name, time_ns, speedup, verdict in rows}
+    figures: dict[str, RunFigures] = {}
+    names = sorted(runs)
+    for start in range(0, len(names), _AT_ONCE):
+        found = best_subjects(names[start : start + _AT_ONCE])
+        named = select(schema.runs.c.name, found.c.time_ns, found.c.speedup, found.c.verdict)
+        rows = connection.execute(named.join(found, found.c.run == schema.runs.c.id))
+        figures |= {name: RunFigures(time_ns, speedup, verdict or "") for name, time_ns, speedup, verdict in rows}
+    return figures
 
 
 def best_subjects(runs: Collection[str] | None = None) -> Subquery:

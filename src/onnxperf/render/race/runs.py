@@ -12,6 +12,7 @@ from onnxperf.render.charts.forest import forest_chart
 from onnxperf.render.kit.column import (
     MOMENT,
     NAME,
+    NS,
     TEXT,
     WHOLE,
     Column,
@@ -70,6 +71,8 @@ def runs_table(record: KeptRuns, zone: tzinfo | None = None, today: date | None 
         Column("cases", "cases", lambda run: run.cases, WHOLE, 100, text=_cases),
         *field_columns(KeptRun, ("cases_done",)),
         for_files("status", lambda run: run.status, TEXT),
+        Column("time_ns", "time", lambda run: run.time_ns, NS, 90),
+        *field_columns(KeptRun, ("speedup", "verdict")),
         Column("answer", "answer", lambda run: run.answer, TEXT, room=14, cut=True, style=_style, text=_answer),
         *field_columns(KeptRun, ("options", "tags")),
     ]
@@ -99,8 +102,12 @@ def _style(run: KeptRun) -> str:
 
 
 def _answer(run: KeptRun) -> str:
-    """Behind the sign or the word of its status if that is not ok."""
-    status = "" if run.status == "ok" else sign_of(run.status) or f"{run.status}:" * bool(run.answer) or run.status
+    """Behind the sign of its verdict, or the sign or the word of its status if that is not ok."""
+    status = (
+        sign_of(run.verdict)
+        if run.status == "ok"
+        else sign_of(run.status) or f"{run.status}:" * bool(run.answer) or run.status
+    )
     return " ".join(filter(None, [status, visible(" ".join(run.answer.split()))]))
 
 
