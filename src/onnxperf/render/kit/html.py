@@ -13,6 +13,8 @@ from onnxperf.wording.names import name_of, visible
 
 _LINE = "1px solid rgba(128,128,128,.35)"
 _CELL = "padding:.3em .8em;border:0;white-space:nowrap;background:transparent;color:inherit"
+_SIGNS = ";font-family:monospace;white-space:pre"
+"""Of graphics made of characters, which must stand below each other."""
 _BRIEF = 6
 """Columns of a table: the cell of a notebook shows them without scrolling."""
 # Colors of 4.5 times the contrast on white and on black; signs and words say the same as the colors.
@@ -60,7 +62,7 @@ def _grid(grid: Grid) -> str:
     head = _row(_cell("th", column.heading, side) for column, side in headings)
     body = "".join(
         _row(
-            _cell("td", cell.text, side, _css(f"{line.style} {cell.style}"))
+            _cell("td", cell.text, side, _css(f"{line.style} {cell.style}") + (_SIGNS if cell.figure.marks else ""))
             for cell, side in zip(line.cells, sides, strict=True)
         )
         for line in grid.lines
