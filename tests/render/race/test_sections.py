@@ -97,13 +97,20 @@ def test_outputs_that_differ_are_named_beside_the_verdict() -> None:
     assert list(series_of(picture(found[BLOCKS]))) == ["run", "run-c"]
 
 
-@pytest.mark.parametrize("subjects", [(examples.subject(),), (examples.subject(), examples.failed())])
-def test_without_a_comparison_the_times_are_drawn(subjects: tuple[Subject, ...]) -> None:
+@pytest.mark.parametrize("others", [(), (examples.failed(),)])
+def test_without_a_comparison_the_times_are_drawn(others: tuple[Subject, ...]) -> None:
+    subjects = (examples.subject(), examples.subject("run-c"), *others)
     found = of_race(*subjects)
     assert SPEEDUPS not in found
     bars: Bars = picture(found["Time per call"])
-    assert (bars.names, bars.series[0].values, bars.series[0].words) == (["run"], [8430.0], ["8.43 µs"])
+    assert (bars.names, bars.series[0].values) == (["run", "run-c"], [8430.0, 8430.0])
+    assert bars.series[0].words == ["8.43 µs", "8.43 µs"]
     assert column(found["Time per call"], "name") == [each.name for each in subjects]
+
+
+@pytest.mark.parametrize("others", [(), (examples.failed(),)])
+def test_a_single_time_is_in_the_table_and_not_a_bar(others: tuple[Subject, ...]) -> None:
+    assert "Time per call" not in of_race(examples.subject(), *others)
 
 
 def test_a_race_without_any_time_has_its_table_and_no_chart() -> None:

@@ -99,7 +99,8 @@ def _race(cases: Cases) -> list[Any]:
     if not rows:
         return []
     table: list[Any] = [race_table(rows)]
-    shown = speedup_chart(cases) or time_chart(cases) or table
+    timed = sum(row.subject.time_ns is not None for row in rows)  # one bar alone says nothing
+    shown = speedup_chart(cases) or (time_chart(cases) if timed > 1 else []) or table
     legend = " · ".join(_legends([row.subject for row in rows]))
     return [*shown, *([Line(legend, "dim", width=EXPLAINED)] if legend else []), *_reasons(cases)]
 
