@@ -61,9 +61,3 @@ def test_a_long_name_takes_no_more_than_the_console_has(name: str, width: int) -
         lines = lines_of(Table(columns, [{"name": name, "time": "8.43 µs"}]), width)
         assert all(len(line) <= width for line in lines)
         assert any("8.43 µs" in line for line in lines)
-
-
-def test_an_optional_table_is_left_out_where_it_does_not_fit() -> None:
-    table = Table([column("name")], [{"name": "n" * 30}], optional=True)
-    assert lines_of(table, 30)
-    assert not lines_of(table, 29)

@@ -109,12 +109,12 @@ def _drawn_part(part: Part, console: Console, spell: Spell) -> Iterator[Renderab
         case Verbatim():
             yield from _verbatim(part, console, spell)
         case Table():
-            yield from _titled(grid_of(part, console.width), part.optional, console, spell)
+            yield from _titled(grid_of(part, console.width), console, spell)
 
 
-def _titled(grid: Grid, optional: bool, console: Console, spell: Spell) -> Iterator[RenderableType]:
+def _titled(grid: Grid, console: Console, spell: Spell) -> Iterator[RenderableType]:
     shown = grid.mapped(lambda text: visible(without_marks(spell(text)), console.encoding))
-    if not shown.lines or (optional and _taken(_natural(shown), range(len(shown.columns))) > console.width):
+    if not shown.lines:
         return
     yield Text()
     if shown.title:

@@ -44,8 +44,6 @@ class Table(NamedTuple, Generic[R]):
     """What a row stands for on a page: rows, marks and boxes with the same key are selected together."""
     footers: Sequence[Footer] = ()
     on: On = "all"
-    optional: bool = False
-    """Left out on a console that is too narrow for all of it."""
     groups: Callable[[R], Sequence[str]] | None = None
     """What a row belongs to, such as an operator: a page shows only the rows of a group that is selected."""
 
